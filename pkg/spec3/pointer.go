@@ -1,0 +1,92 @@
+package spec3
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// offsetOf returns the offset of the value that a JSON Pointer names in JSON
+// text, and whether there is one.
+func offsetOf(text []byte, pointer string) (int64, bool) {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for pointer != "" {
+		var token string
+		token, pointer, _ = strings.Cut(pointer[1:], "/")
+		if pointer != "" {
+			pointer = "/" + pointer
+		}
+		token = pointerUnescaper.Replace(token)
+		open, err := dec.ReadToken()
+		if err != nil {
+			return 0, false
+		}
+		if !descend(dec, open.Kind(), token) {
+			return 0, false
+		}
+	}
+	if dec.PeekKind() == jsontext.KindInvalid {
+		return 0, false
+	}
+	// The decoder stands behind the previous token; skip what separates.
+	at := dec.InputOffset()
+	for int(at) < len(text) && strings.IndexByte(" \t\r\n:,", text[at]) >= 0 {
+		at++
+	}
+	return at, int(at) < len(text)
+}
+
+// descend moves the decoder in front of the member or element that token names.
+func descend(dec *jsontext.Decoder, kind jsontext.Kind, token string) bool {
+	switch kind {
+	case jsontext.KindBeginObject:
+		for dec.PeekKind() == jsontext.KindString {
+			name, err := dec.ReadToken()
+			if err != nil {
+				return false
+			}
+			if name.String() == token {
+				return true
+			}
+			if dec.SkipValue() != nil {
+				return false
+			}
+		}
+	case jsontext.KindBeginArray:
+		index, err := strconv.Atoi(token)
+		if err != nil || index < 0 {
+			return false
+		}
+		for range index {
+			if k := dec.PeekKind(); k == jsontext.KindEndArray || k == jsontext.KindInvalid || dec.SkipValue() != nil {
+				return false
+			}
+		}
+		return dec.PeekKind() != jsontext.KindEndArray
+	}
+	return false
+}
+
+// pointerAt returns the JSON Pointer of the token that ends at an offset.
+func pointerAt(text []byte, offset int64) string {
+	dec := jsontext.NewDecoder(bytes.NewBuffer(text),
+		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+	for {
+		if _, err := dec.ReadToken(); err != nil {
+			return ""
+		}
+		if dec.InputOffset() >= offset {
+			return string(dec.StackPointer())
+		}
+	}
+}
+
+// lineColumn returns the position of an offset in a text, both counted from 1,
+// the column in bytes.
+func lineColumn(text []byte, offset int64) (line, column int) {
+	before := text[:max(0, min(int(offset), len(text)))]
+	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - bytes.LastIndexByte(before, '\n')
+}

@@ -1,0 +1,111 @@
+package store
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-0662880d/openapi-server/pkg/spec3"
+)
+
+// Priority decides between sources that contribute to one path; the highest is
+// published. The order is that of the discovery sources of k8s.io/apiserver
+// (pkg/endpoints/discovery/aggregated: aggregated, built-in, CRD).
+type Priority int
+
+// The priorities of the sources there are.
+const (
+	PriorityCRD      Priority = 100
+	PriorityDocument Priority = 200
+	PriorityUpstream Priority = 300
+)
+
+// Contribution is what one source says of one path.
+type Contribution struct {
+	// Source names who says it, for people: "/etc/openapi/apps.json".
+	Source string
+	// Path is where the document is published: "apis/apps/v1". See
+	// [spec3.CheckPath] for what it may hold.
+	Path string
+	// Priority decides between sources.
+	Priority Priority
+	// Stale says that the source can no longer confirm the document. It is
+	// published all the same, but yields to contributions that are confirmed
+	// where the two contradict each other.
+	Stale bool
+	// Document is what is to be published. The store does not keep it.
+	Document *spec3.Document
+}
+
+func (c *Contribution) check() error {
+	if c.Source == "" {
+		return errors.New("a contribution without a source")
+	}
+	if c.Document == nil {
+		return fmt.Errorf("%s contributes no document to %q", c.Source, c.Path)
+	}
+	if err := spec3.CheckPath(c.Path); err != nil {
+		return fmt.Errorf("%s: %w", c.Source, err)
+	}
+	return nil
+}
+
+// Update is all that a source contributes from now on.
+type Update struct {
+	Source        string
+	Contributions []Contribution
+}
+
+// held is a contribution as the store keeps it.
+type held struct {
+	source   string
+	priority Priority
+	stale    bool
+	packed   packed
+}
+
+// packed is a document in the form in which it is kept.
+type packed struct {
+	tag  string
+	size int // bytes of the canonical JSON
+	gzip []byte
+}
+
+func pack(d *spec3.Document) (packed, error) {
+	gz, err := spec3.Gzip(d.JSON())
+	if err != nil {
+		return packed{}, err
+	}
+	return packed{tag: d.Tag(), size: len(d.JSON()), gzip: gz}, nil
+}
+
+func (p packed) unpack() (*spec3.Document, error) {
+	canonical, err := spec3.Gunzip(p.gzip, p.size)
+	if err != nil {
+		return nil, err
+	}
+	return spec3.FromCanonical(canonical)
+}
+
+// sortHeld puts contributions into the order of precedence.
+func sortHeld(all []held) {
+	slices.SortFunc(all, func(a, b held) int {
+		return cmp.Or(
+			cmp.Compare(b.priority, a.priority),
+			compareBool(a.stale, b.stale),
+			strings.Compare(a.source, b.source),
+		)
+	})
+}
+
+func compareBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case a:
+		return 1
+	}
+	return -1
+}
