@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
 // Names of the root object's members that are lists of units.
@@ -91,11 +89,11 @@ var version30 = regexp.MustCompile(`^"3\.0\.[0-9]+(-[0-9A-Za-z.-]+)?"$`)
 
 // newDocument takes ownership of canonical bytes and indexes them.
 func newDocument(canonical []byte) (*Document, error) {
-	if len(canonical) == 0 || canonical[0] != '{' {
-		return nil, &Error{Err: fmt.Errorf("%w: it is %s, not an object", ErrNotOpenAPI3, kindName(jsontext.Value(canonical).Kind()))}
-	}
 	d := &Document{json: canonical}
 	s := newScanner(canonical)
+	if s.kind() != '{' {
+		return nil, &Error{Err: fmt.Errorf("%w: it is %s, not an object", ErrNotOpenAPI3, kindName(s.kind()))}
+	}
 	if err := s.document(d); err != nil {
 		return nil, err
 	}
@@ -289,22 +287,23 @@ func clip(literal []byte) string {
 	return string(literal)
 }
 
-func kindName(k jsontext.Kind) string {
-	switch k {
-	case jsontext.KindBeginObject:
+// kindName says what a JSON value is, by its first byte.
+func kindName(first byte) string {
+	switch first {
+	case '{':
 		return "an object"
-	case jsontext.KindBeginArray:
+	case '[':
 		return "an array"
-	case jsontext.KindString:
+	case '"':
 		return "a string"
-	case jsontext.KindNumber:
-		return "a number"
-	case jsontext.KindTrue, jsontext.KindFalse:
+	case 't', 'f':
 		return "a boolean"
-	case jsontext.KindNull:
+	case 'n':
 		return "null"
+	case 0:
+		return "nothing"
 	}
-	return "nothing"
+	return "a number"
 }
 
 // FromCanonical returns the document of bytes that [Document.JSON] returned

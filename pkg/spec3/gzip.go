@@ -9,9 +9,10 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// gzipLevel is klauspost's level 6: a fifth of the time of the standard library's
-// level 6 and within 7 % of its size on Kubernetes' documents.
-const gzipLevel = 6
+// gzipLevel is klauspost's level 5. On Kubernetes' api/v1 it takes a third of the
+// time of the standard library's level 6 and gives 9 % more bytes; level 6 takes a
+// fifth longer for 2 % less.
+const gzipLevel = 5
 
 // compressor is a gzip writer with the buffer that it writes to.
 type compressor struct {

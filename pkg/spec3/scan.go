@@ -2,7 +2,6 @@ package spec3
 
 import (
 	"bytes"
-	"cmp"
 	"crypto/sha256"
 	"fmt"
 	"net/url"
@@ -13,12 +12,10 @@ import (
 )
 
 // scanner reads canonical bytes once, finds the units and every reference in
-// them. Canonical bytes are valid JSON without duplicate names, so it does not
-// check syntax again.
+// them.
 type scanner struct {
-	json []byte
-	dec  *jsontext.Decoder
-	// targets holds each distinct reference once.
+	cursor
+	// targets holds each distinct reference once, by its literal.
 	targets map[string]*target
 	// found are the targets seen in the unit being read.
 	found []*target
@@ -29,18 +26,13 @@ type target struct {
 	text string
 	// at is the offset of the end of the first reference that has to resolve, or
 	// -1 where all of them are only hints (extensions, discriminator mappings).
-	at  int64
+	at  int
 	key unitKey
 	ok  bool // key names a unit of the document
 }
 
 func newScanner(canonical []byte) *scanner {
-	return &scanner{
-		json: canonical,
-		dec: jsontext.NewDecoder(bytes.NewBuffer(canonical),
-			jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)),
-		targets: map[string]*target{},
-	}
+	return &scanner{cursor: cursor{text: canonical}, targets: map[string]*target{}}
 }
 
 // document fills in the units of d.
@@ -61,9 +53,7 @@ func (s *scanner) document(d *Document) error {
 				grammar, _ := child.below([]byte(name))
 				if grammar.free {
 					sec.whole = true
-					if err := s.unit(&sec.unit, grammar); err != nil {
-						return err
-					}
+					s.unit(&sec.unit, grammar)
 				} else if err := s.units(&sec.entries, grammar, pointerTo(componentsMember, name)); err != nil {
 					return err
 				}
@@ -72,9 +62,7 @@ func (s *scanner) document(d *Document) error {
 			})
 		}
 		u := unit{name: name, raw: raw}
-		if err := s.unit(&u, child); err != nil {
-			return err
-		}
+		s.unit(&u, child)
 		d.root = append(d.root, u)
 		return nil
 	})
@@ -90,172 +78,134 @@ func (s *scanner) units(into *[]unit, grammar *object, pointer string) error {
 		if !known && pointer == "/"+pathsMember {
 			return &Error{Pointer: pointerTo(pathsMember, name), Err: fmt.Errorf("a path has to begin with a slash (write %q)", "/"+name)}
 		}
+		if !child.free && s.kind() != '{' {
+			return s.expectObject(pointer + pointerTo(name))
+		}
 		u := unit{name: name, raw: raw}
-		if !child.free {
-			if err := s.expectObject(pointer + pointerTo(name)); err != nil {
-				return err
-			}
-		}
-		if err := s.unit(&u, child); err != nil {
-			return err
-		}
+		s.unit(&u, child)
 		*into = append(*into, u)
 		return nil
 	})
 }
 
 func (s *scanner) expectObject(pointer string) error {
-	if k := s.dec.PeekKind(); k != jsontext.KindBeginObject {
-		return &Error{Pointer: pointer, Err: fmt.Errorf("it is %s where an object belongs", kindName(k))}
+	if s.kind() == '{' {
+		return nil
 	}
-	return nil
+	return &Error{Pointer: pointer, Err: fmt.Errorf("it is %s where an object belongs", kindName(s.kind()))}
 }
 
 // unit reads the value of a unit and notes what it refers to.
-func (s *scanner) unit(u *unit, grammar *object) error {
-	start := s.dec.InputOffset() + 1 // after the colon
+func (s *scanner) unit(u *unit, grammar *object) {
+	start := s.at
 	s.found = s.found[:0]
-	if err := s.value(grammar, false); err != nil {
-		return err
-	}
-	end := s.dec.InputOffset()
-	u.value = s.json[start:end:end]
+	s.value(grammar, false)
+	u.value = s.text[start:s.at:s.at]
 	u.sum = sha256.Sum256(u.value)
-	if len(s.found) > 0 {
-		slices.SortFunc(s.found, func(a, b *target) int { return cmp.Compare(a.text, b.text) })
-		for _, t := range slices.Compact(s.found) {
-			u.refs = append(u.refs, t.key)
-		}
+	if len(s.found) == 0 {
+		return
 	}
-	return nil
+	slices.SortFunc(s.found, func(a, b *target) int { return strings.Compare(a.text, b.text) })
+	s.found = slices.Compact(s.found)
+	u.refs = make([]unitKey, 0, len(s.found))
+	for _, t := range s.found {
+		u.refs = append(u.refs, t.key)
+	}
 }
 
-// object reads an object and calls member for each of its members, with the
-// decoder in front of the value.
+// object reads an object and calls member for each of its members, in front of
+// the value.
 func (s *scanner) object(member func(name string, raw []byte) error) error {
-	if _, err := s.dec.ReadToken(); err != nil {
-		return &Error{Err: err}
-	}
-	for s.dec.PeekKind() != jsontext.KindEndObject {
-		raw, err := s.name()
-		if err != nil {
-			return err
-		}
+	for s.enter(); s.more(); {
+		raw := s.name()
 		if err := member(decodeName(raw), raw); err != nil {
 			return err
 		}
 	}
-	if _, err := s.dec.ReadToken(); err != nil {
-		return &Error{Err: err}
-	}
 	return nil
-}
-
-// name reads a member name and returns its literal, which stays valid.
-func (s *scanner) name() ([]byte, error) {
-	raw, err := s.dec.ReadValue()
-	if err != nil {
-		return nil, &Error{Err: err}
-	}
-	end := s.dec.InputOffset()
-	return s.json[end-int64(len(raw)) : end : end], nil
 }
 
 // value reads a value by its grammar. hint is true inside extensions and unknown
 // members, where references are noted but do not have to resolve.
-func (s *scanner) value(grammar *object, hint bool) error {
+func (s *scanner) value(grammar *object, hint bool) {
 	if grammar == literal {
-		return s.dec.SkipValue()
+		s.skip()
+		return
 	}
 	hint = hint || grammar.free
-	switch s.dec.PeekKind() {
-	case jsontext.KindBeginObject:
-		return s.members(grammar, hint)
-	case jsontext.KindBeginArray:
+	switch s.kind() {
+	case '{':
+		s.members(grammar, hint)
+	case '[':
 		items := grammar.items
 		if grammar.free {
 			items = grammar
 		} else if items == nil {
 			items = unknown
 		}
-		if _, err := s.dec.ReadToken(); err != nil {
-			return err
+		for s.enter(); s.more(); {
+			s.value(items, hint)
 		}
-		for s.dec.PeekKind() != jsontext.KindEndArray {
-			if err := s.value(items, hint); err != nil {
-				return err
-			}
-		}
-		_, err := s.dec.ReadToken()
-		return err
-	case jsontext.KindString:
-		raw, err := s.dec.ReadValue()
-		if err != nil {
-			return err
-		}
+	case '"':
+		raw := s.literal()
 		if grammar.mapping {
-			s.noteMapping(raw)
+			s.noteMapping(decodeName(raw))
 		}
-		return nil
 	default:
-		return s.dec.SkipValue()
+		s.skip()
 	}
 }
 
-func (s *scanner) members(grammar *object, hint bool) error {
-	if _, err := s.dec.ReadToken(); err != nil {
-		return err
-	}
-	for s.dec.PeekKind() != jsontext.KindEndObject {
-		raw, err := s.name()
-		if err != nil {
-			return err
-		}
-		if string(raw) == `"$ref"` && s.dec.PeekKind() == jsontext.KindString {
-			ref, err := s.dec.ReadValue()
-			if err != nil {
-				return err
-			}
-			s.note(decodeName(ref), !hint)
+func (s *scanner) members(grammar *object, hint bool) {
+	for s.enter(); s.more(); {
+		raw := s.name()
+		if string(raw) == `"$ref"` && s.kind() == '"' {
+			s.note(s.literal(), !hint)
 			continue
 		}
-		var child *object
-		if grammar.free {
-			child = grammar
-		} else {
+		child := grammar
+		if !grammar.free {
 			child, _ = grammar.below(plainName(raw))
 		}
 		if grammar.names {
-			s.note("#/components/securitySchemes/"+url.PathEscape(pointerEscaper.Replace(decodeName(raw))), false)
+			s.noteText("#/components/securitySchemes/"+url.PathEscape(pointerEscaper.Replace(decodeName(raw))), false)
 		}
-		if err := s.value(child, hint); err != nil {
-			return err
-		}
+		s.value(child, hint)
 	}
-	_, err := s.dec.ReadToken()
-	return err
 }
 
 // noteMapping notes a value of a discriminator's mapping (section 4.7.25), which
 // is a reference or the name of a schema.
-func (s *scanner) noteMapping(raw []byte) {
-	text := decodeName(raw)
+func (s *scanner) noteMapping(text string) {
 	if !strings.Contains(text, "#") {
 		text = "#/components/schemas/" + url.PathEscape(pointerEscaper.Replace(text))
 	}
-	s.note(text, false)
+	s.noteText(text, false)
 }
 
-// note records a reference from the unit being read.
-func (s *scanner) note(text string, must bool) {
+// note records a reference, given by its literal, from the unit being read.
+func (s *scanner) note(raw []byte, must bool) {
+	t, ok := s.targets[string(plainName(raw))]
+	if !ok {
+		s.noteText(decodeName(raw), must)
+		return
+	}
+	s.noteTarget(t, must)
+}
+
+func (s *scanner) noteText(text string, must bool) {
 	t, ok := s.targets[text]
 	if !ok {
 		t = &target{text: text, at: -1}
 		t.key, _, t.ok = parseTarget(text)
 		s.targets[text] = t
 	}
+	s.noteTarget(t, must)
+}
+
+func (s *scanner) noteTarget(t *target, must bool) {
 	if must && t.at < 0 {
-		t.at = s.dec.InputOffset()
+		t.at = s.at
 	}
 	if t.ok {
 		s.found = append(s.found, t)
@@ -320,7 +270,7 @@ func (s *scanner) resolve(d *Document) error {
 		reason = "it leads out of the document, and nothing is fetched; put what it names under components"
 	}
 	return &Error{
-		Pointer: pointerAt(s.json, bad.at),
+		Pointer: pointerAt(s.text, int64(bad.at)),
 		Err:     fmt.Errorf("%w %q: %s", ErrUnresolved, clip([]byte(bad.text)), reason),
 	}
 }

@@ -49,6 +49,8 @@ type Document struct {
 	etags    [formats]string
 	cache    *variantCache
 	variants [formats]atomic.Pointer[variant]
+	// unpacked is true once somebody has asked for the plain JSON.
+	unpacked atomic.Bool
 }
 
 func newDocument(path string, o outcome, cache *variantCache) *Document {

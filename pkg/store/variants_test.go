@@ -49,14 +49,23 @@ func TestVariantsKeepWithinTheirBudget(t *testing.T) {
 	for name, d := range docs {
 		f.set(t, Contribution{Source: "s", Path: "apis/" + name + "/v1", Document: d})
 	}
-	get := func(name string) {
+	once := func(name string) {
 		t.Helper()
 		if _, err := f.Snapshot().Document("apis/"+name+"/v1").Representation(context.Background(), JSON); err != nil {
 			t.Fatal(err)
 		}
 	}
+	get := func(name string) {
+		t.Helper()
+		once(name)
+		once(name)
+	}
 	held := func(name string) bool {
 		return f.Snapshot().Document("apis/" + name + "/v1").variants[JSON].Load() != nil
+	}
+	once("a")
+	if held("a") {
+		t.Error("plain JSON is kept after its first use")
 	}
 	get("a")
 	get("b")
