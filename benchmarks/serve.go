@@ -137,7 +137,7 @@ func rate(address net.Addr, request []byte) (float64, error) {
 			if err != nil {
 				return err
 			}
-			defer conn.Close() //nolint:errcheck // only read from
+			defer conn.Close()
 			reader := bufio.NewReaderSize(conn, 64<<10)
 			for time.Since(start) < roundTime {
 				if _, err := conn.Write(request); err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -100,10 +101,14 @@ func (o *serveOptions) logger(w io.Writer) (*slog.Logger, error) {
 func welcome(w io.Writer, address net.Addr, documents []*store.Document, sources []string) {
 	what := "the embedded sample"
 	if len(sources) > 0 {
-		what = fmt.Sprint(sources)
+		what = strings.Join(sources, ", ")
+	}
+	noun := "documents"
+	if len(documents) == 1 {
+		noun = "document"
 	}
 	base := "http://" + address.String()
-	fmt.Fprintf(w, "openapi-server publishes %d documents of %s on %s (Ctrl-C ends it)\n", len(documents), what, base)
+	fmt.Fprintf(w, "openapi-server publishes %d %s of %s on %s (Ctrl-C ends it)\n", len(documents), noun, what, base)
 	if len(documents) == 0 {
 		fmt.Fprintf(w, "Try:\n  curl %[1]s/openapi/v3\n  curl %[1]s/readyz\n  curl %[1]s/metrics\n", base)
 		return

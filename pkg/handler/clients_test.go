@@ -260,7 +260,7 @@ const helperProcess = "OPENAPI_SERVER_TEST_DIGEST"
 func TestTwoProcessesServeTheSameBytes(t *testing.T) {
 	if order := os.Getenv(helperProcess); order != "" {
 		// This is the other process.
-		fmt.Printf("digest=%s\n", digest(t, order))
+		t.Logf("digest=%s\n", digest(t, order))
 		return
 	}
 	executable, err := os.Executable()

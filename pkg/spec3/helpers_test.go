@@ -2,7 +2,6 @@ package spec3_test
 
 import (
 	"encoding/json"
-	"strings"
 	"testing"
 
 	"github.com/seed-0662880d/openapi-server/internal/testdocs"
@@ -30,28 +29,6 @@ func kubernetes(t testing.TB) map[string][]byte {
 		t.Fatal(err)
 	}
 	return documents
-}
-
-// compact is JSON text without white space, for comparing with what is written
-// for people in a test.
-func compact(t testing.TB, text string) string {
-	t.Helper()
-	var b strings.Builder
-	inString := false
-	for i := 0; i < len(text); i++ {
-		c := text[i]
-		if inString && c == '\\' {
-			b.WriteByte(c)
-			i++
-			c = text[i]
-		} else if c == '"' {
-			inString = !inString
-		}
-		if inString || !strings.ContainsRune(" \t\r\n", rune(c)) {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 func decode(t testing.TB, text []byte) any {

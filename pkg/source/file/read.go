@@ -84,18 +84,14 @@ func otherKind(v spec3.Value, otherwise error) error {
 	return v.Locate(&spec3.Error{Pointer: "/kind", Err: err})
 }
 
-// readFile reads a file that is no larger than the limit. It never reads more.
+// readFile reads a regular file that is no larger than the limit. It never reads
+// more, and never opens anything else: opening a pipe waits for a writer.
 func readFile(path string, limits spec3.Limits) ([]byte, error) {
 	limit := limits.MaxBytes
 	if limit == 0 {
 		limit = spec3.DefaultMaxBytes
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, reason(err)
-	}
-	defer f.Close()
-	info, err := f.Stat()
+	info, err := os.Stat(path)
 	if err != nil {
 		return nil, reason(err)
 	}
@@ -105,6 +101,11 @@ func readFile(path string, limits spec3.Limits) ([]byte, error) {
 	if info.Size() > limit {
 		return nil, fmt.Errorf("%w: %d bytes, the limit is %d", spec3.ErrTooLarge, info.Size(), limit)
 	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, reason(err)
+	}
+	defer f.Close()
 	// The file may grow while it is read; Decode refuses the byte too many.
 	text, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {

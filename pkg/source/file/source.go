@@ -162,16 +162,16 @@ func (s *Source) list() (found map[string]os.FileInfo, listed map[string]bool) {
 			listed[root] = true
 			continue
 		}
+		if s.files[root] != nil {
+			listed[root] = true // it was a file, and is gone
+			continue
+		}
 		var entries []os.DirEntry
 		if err == nil {
 			entries, err = os.ReadDir(root)
 		}
 		if err != nil {
-			if s.files[root] == nil {
-				s.trouble(root, fmt.Errorf("%s: %w", root, reason(err)))
-			}
-			// A file that is gone, or a folder: who knows which. What it published stays.
-			listed[root] = s.files[root] != nil
+			s.trouble(root, fmt.Errorf("%s: %w", root, reason(err)))
 			continue
 		}
 		listed[root] = true
