@@ -91,6 +91,7 @@ func comparisons() []comparison {
 		{"bytes to published, time, peer: handler3", "3 x faster", comparePublishTime},
 		{"bytes to published, bytes allocated, peer: handler3", "half", comparePublishBytes},
 		{"heap held, after JSON and protobuf were asked for, peer: handler3", "a third", compareHeap},
+		{"heap held, after each was asked for twice, peer: handler3", "-", compareHeapTwice},
 		{"heap held, after gzipped JSON was asked for, peer: handler3 as above", "a third", compareHeapGzip},
 		{"allocations of a request, peer: bare net/http", "at most 25", compareAllocations},
 	}

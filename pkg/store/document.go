@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 
 	"github.com/seed-0662880d/openapi-server/pkg/spec3"
@@ -101,16 +100,27 @@ func (d *Document) Representation(ctx context.Context, f Format) (Representation
 
 // encode makes a form from what is kept.
 func (d *Document) encode(f Format) ([]byte, error) {
-	canonical, err := spec3.Gunzip(d.packed.gzip, d.packed.size)
-	if err != nil || f == JSON {
-		return canonical, err
-	}
-	message, err := spec3.Protobuf(canonical)
-	if err != nil || f == Protobuf {
-		return message, err
-	}
 	if f == ProtobufGzip {
+		message, err := d.protobuf()
+		if err != nil {
+			return nil, err
+		}
 		return spec3.Gzip(message)
 	}
-	return nil, fmt.Errorf("there is no form %d", f)
+	if f == Protobuf {
+		return d.protobuf()
+	}
+	return spec3.Gunzip(d.packed.gzip, d.packed.size)
+}
+
+// protobuf returns the message that is held, or makes it.
+func (d *Document) protobuf() ([]byte, error) {
+	if v := d.variants[Protobuf].Load(); v != nil {
+		return v.body, v.err
+	}
+	canonical, err := spec3.Gunzip(d.packed.gzip, d.packed.size)
+	if err != nil {
+		return nil, err
+	}
+	return spec3.Protobuf(canonical)
 }

@@ -18,8 +18,8 @@ type variantCache struct {
 	limit   int64
 	metrics *metrics
 	flight  singleflight.Group
-	// building bounds how many forms are made at a time: each takes memory many
-	// times the size of its document.
+	// building bounds how many protobuf forms are made at a time: each takes memory
+	// many times the size of its document. Plain JSON never waits for them.
 	building chan struct{}
 	// clock counts forms made; it dates their use.
 	clock atomic.Int64
@@ -62,8 +62,10 @@ func (c *variantCache) get(ctx context.Context, d *Document, f Format) ([]byte, 
 		return v.body, v.err
 	}
 	result := c.flight.DoChan(d.path+"?"+d.etags[f], func() (any, error) {
-		c.building <- struct{}{}
-		defer func() { <-c.building }()
+		if f != JSON {
+			c.building <- struct{}{}
+			defer func() { <-c.building }()
+		}
 		return c.make(d, f), nil
 	})
 	select {

@@ -117,6 +117,21 @@ func TestVariantThatThereCannotBe(t *testing.T) {
 	}
 }
 
+// While all places to make protobuf are taken, plain JSON is served all the same.
+func TestPlainJSONDoesNotWaitForProtobuf(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.set(t, Contribution{Source: "s", Path: "api/v1", Document: document(t, "/api/v1/a", "A", "")})
+	for range cap(f.variants.building) {
+		f.variants.building <- struct{}{}
+	}
+	if _, err := f.Snapshot().Document("api/v1").Representation(context.Background(), JSON); err != nil {
+		t.Error(err)
+	}
+	for range cap(f.variants.building) {
+		<-f.variants.building
+	}
+}
+
 func TestVariantWaitEndsWithTheRequest(t *testing.T) {
 	f := newFixture(t, Options{})
 	f.set(t, Contribution{Source: "s", Path: "api/v1", Document: document(t, "/api/v1/a", "A", "")})
