@@ -25,7 +25,7 @@ type input struct {
 }
 
 // url is where both sides serve it.
-func (in input) url() string { return handler.DefaultPrefix + "/" + in.path }
+func (in input) url() string { return handler.Root + "/" + in.path }
 
 func loadInputs() ([]input, error) {
 	documents, err := testdocs.Kubernetes()
@@ -77,7 +77,7 @@ func publishPeer(s *handler3.OpenAPIService, path string, text []byte) error {
 
 // ask asks a handler for a document, in the process.
 func ask(h http.Handler, path, accept string, header ...string) error {
-	r := httptest.NewRequest(http.MethodGet, handler.DefaultPrefix+"/"+path, nil)
+	r := httptest.NewRequest(http.MethodGet, handler.Root+"/"+path, nil)
 	r.Header.Set("Accept", accept)
 	for i := 0; i+1 < len(header); i += 2 {
 		r.Header.Set(header[i], header[i+1])

@@ -44,8 +44,10 @@ var (
 // not ok where nothing offered is acceptable. No line, or empty ones, accept
 // everything.
 //
-// Elements that break the grammar are ignored, one by one. Parameters other than
-// the weight do not narrow a range: our types have none.
+// Our types have no parameters, so a range with some matches only where no other
+// range does, as a client that asks for charset=utf-8 would expect. Elements that
+// break the grammar are ignored, one by one; two mistakes that Java's HTTP client
+// makes are not: "*" for "*/*", and weights such as ".2".
 func preferredMediaType(lines []string, offers []*mediaType) (best *mediaType, ok bool) {
 	const most = 4
 	var matches [most]match
@@ -104,18 +106,25 @@ func (m match) better(than match) bool {
 type mediaRange struct {
 	name, subtype string
 	weight        int // thousandths
+	// parameters is true where there are others than the weight.
+	parameters bool
 }
 
+// specificity returns how closely the range describes an offer, 0 where it does not.
 func (r mediaRange) specificity(offer *mediaType) int {
+	s := 0
 	switch {
 	case r.name == "*" && r.subtype == "*":
-		return 1
+		s = 2
 	case r.is(offer.name) || (offer.alias != "" && r.is(offer.alias)):
-		return 3
+		s = 4
 	case r.subtype == "*" && strings.EqualFold(r.name, offer.name[:strings.IndexByte(offer.name, '/')]):
-		return 2
+		s = 3
 	}
-	return 0
+	if r.parameters {
+		return min(s, 1)
+	}
+	return s
 }
 
 func (r mediaRange) is(full string) bool {
@@ -125,11 +134,14 @@ func (r mediaRange) is(full string) bool {
 
 func parseMediaRange(element string) (r mediaRange, ok bool) {
 	full, parameters := cutUnquoted(element, ';')
-	r.name, r.subtype, ok = strings.Cut(trimSpace(full), "/")
+	if full = trimSpace(full); full == "*" {
+		full = "*/*"
+	}
+	r.name, r.subtype, ok = strings.Cut(full, "/")
 	if !ok || !isToken(r.name) || !isToken(strings.ReplaceAll(r.subtype, "@", "")) {
 		return r, false
 	}
-	r.weight, ok = weightOf(parameters)
+	r.weight, r.parameters, ok = weightOf(parameters)
 	return r, ok
 }
 
@@ -152,7 +164,7 @@ func preferredCoding(lines []string) (coding, bool) {
 			var element string
 			element, line = cutElement(line)
 			name, parameters := cutUnquoted(element, ';')
-			weight, ok := weightOf(parameters)
+			weight, _, ok := weightOf(parameters)
 			if !ok {
 				continue
 			}
@@ -205,9 +217,9 @@ func cutUnquoted(s string, separator byte) (before, after string) {
 }
 
 // weightOf returns the weight among the parameters of an element, in thousandths
-// (RFC 9110 section 12.4.2); 1000 where there is none. It is not ok where a
-// parameter breaks the grammar.
-func weightOf(parameters string) (weight int, ok bool) {
+// (RFC 9110 section 12.4.2), 1000 where there is none, and whether there are other
+// parameters. It is not ok where one breaks the grammar.
+func weightOf(parameters string) (weight int, others, ok bool) {
 	weight = 1000
 	for parameters != "" {
 		var parameter string
@@ -217,20 +229,26 @@ func weightOf(parameters string) (weight int, ok bool) {
 		}
 		name, value, _ := strings.Cut(parameter, "=")
 		if !isToken(name) || !isValue(value) {
-			return 0, false
+			return 0, false, false
 		}
-		if name == "q" || name == "Q" {
-			if weight, ok = parseWeight(value); !ok {
-				return 0, false
-			}
+		if name != "q" && name != "Q" {
+			others = true
+			continue
+		}
+		if weight, ok = parseWeight(value); !ok {
+			return 0, false, false
 		}
 	}
-	return weight, true
+	return weight, others, true
 }
 
-// parseWeight reads a qvalue: 0, 1, or either with up to three decimals.
+// parseWeight reads a qvalue: 0, 1, or either with up to three decimals, of which
+// the 0 may be missing.
 func parseWeight(s string) (thousandths int, ok bool) {
 	whole, decimals, _ := strings.Cut(s, ".")
+	if whole == "" && decimals != "" {
+		whole = "0"
+	}
 	if (whole != "0" && whole != "1") || len(decimals) > 3 {
 		return 0, false
 	}

@@ -38,13 +38,18 @@ func TestPreferredMediaType(t *testing.T) {
 		{"between equal weights the more specific wins", []string{"*/*, " + pb}, mediaTypeProtobuf},
 		{"between equal ranges the first wins", []string{pb + ", application/json"}, mediaTypeProtobuf},
 		{"between equal ranges the first wins", []string{"application/json, " + pb}, mediaTypeJSON},
-		{"parameters do not narrow", []string{"application/json;charset=utf-8"}, mediaTypeJSON},
+		{"parameters that our types lack match where nothing else does", []string{"application/json;charset=utf-8"}, mediaTypeJSON},
+		{"a range without parameters decides before one with", []string{"application/json;as=Table;q=0.1, application/json, " + pb + ";q=0.5"}, mediaTypeJSON},
+		{"what is refused with parameters is not refused without", []string{"application/json;as=Table;q=0, application/json"}, mediaTypeJSON},
+		{"even a wildcard decides before a range with parameters", []string{pb + ";v=1;q=0, */*;q=0.1, application/json;q=0"}, mediaTypeProtobuf},
+		{"Java's HttpURLConnection", []string{"text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2"}, mediaTypeJSON},
 		{"quoted parameters hold separators (5.6.4)", []string{`application/json;x="a,b;q=0";q=0.5`}, mediaTypeJSON},
 		{"quoted parameters hold escapes", []string{`text/html;x="\",application/json", ` + pb}, mediaTypeProtobuf},
 		{"discovery's parameters do not disturb", []string{"application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"}, mediaTypeJSON},
 		{"a browser", []string{"text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8"}, mediaTypeJSON},
 		{"no slash", []string{"foo"}, nil},
 		{"another type", []string{"text/html"}, nil},
+		{"a dot is no weight", []string{"application/json;q=."}, nil},
 		{"a wildcard for the type alone is no range", []string{"*/json"}, nil},
 		{"a part of a name is no name", []string{"application/jso, application/jsonx"}, nil},
 		{"a weight above 1 breaks the grammar", []string{"application/json;q=1.1"}, nil},
@@ -162,14 +167,14 @@ func FuzzIfNoneMatch(f *testing.F) {
 	}
 	const tag = `"TAG"`
 	f.Fuzz(func(t *testing.T, line string) {
-		got := anyMatches([]string{line}, tag)
+		got := anyMatches([]string{line}, tag, weak)
 		if got && !strings.Contains(line, tag) && strings.TrimSpace(line) != "*" {
 			t.Fatalf("%q matches", line)
 		}
-		if anyMatches([]string{"x", line}, tag) != got || anyMatches([]string{line, `"other"`}, tag) != got {
+		if anyMatches([]string{"x", line}, tag, weak) != got || anyMatches([]string{line, `"other"`}, tag, weak) != got {
 			t.Fatalf("%q: another line changes the result", line)
 		}
-		if !anyMatches([]string{line, tag}, tag) || !anyMatches([]string{`W/"x" , W/` + tag + ", " + line}, tag) {
+		if !anyMatches([]string{line, tag}, tag, strong) || !anyMatches([]string{`W/"x" , W/` + tag + ", " + line}, tag, weak) {
 			t.Fatalf("%q hides a tag that is there", line)
 		}
 	})

@@ -5,36 +5,49 @@ import (
 	"strings"
 )
 
-// notModified sets ETag, and answers 304 if the request has that one already
-// (RFC 9110 section 13.1.2). If-Modified-Since is not looked at: two documents
-// within one second would be the same to it.
-func notModified(w http.ResponseWriter, r *http.Request, etag string) bool {
+// preconditionDecides sets ETag, and answers 412 or 304 where the request has a
+// precondition that says so (RFC 9110 section 13.2.2). Dates are not looked at: two
+// documents within one second would be the same to If-Modified-Since.
+func preconditionDecides(w http.ResponseWriter, r *http.Request, etag string) bool {
 	w.Header()["Etag"] = []string{etag}
-	lines := r.Header["If-None-Match"]
-	if len(lines) == 0 || !anyMatches(lines, etag) {
-		return false
+	if lines := r.Header["If-Match"]; len(lines) > 0 && !anyMatches(lines, etag, strong) {
+		writePreconditionFailed(w, r, etag)
+		return true
 	}
-	w.WriteHeader(http.StatusNotModified)
-	return true
+	if lines := r.Header["If-None-Match"]; len(lines) > 0 && anyMatches(lines, etag, weak) {
+		w.WriteHeader(http.StatusNotModified)
+		return true
+	}
+	return false
 }
 
-// anyMatches reports whether the lines of an If-None-Match header name an entity
-// tag, by weak comparison (RFC 9110 section 8.8.3.2), or are "*". What follows a
-// malformed entity tag on its line is ignored.
-func anyMatches(lines []string, etag string) bool {
+// comparison is one of the two ways to compare entity tags (RFC 9110 section
+// 8.8.3.2). Ours are strong; to strong comparison a weak one is never equal.
+type comparison bool
+
+const (
+	weak   comparison = false
+	strong comparison = true
+)
+
+// anyMatches reports whether the lines of an If-Match or If-None-Match header name
+// an entity tag, or are "*". What follows a malformed entity tag on its line is
+// ignored.
+func anyMatches(lines []string, etag string, c comparison) bool {
 	for _, line := range lines {
 		if trimSpace(line) == "*" {
 			return true
 		}
 		for {
 			line = strings.TrimLeft(line, " \t,")
+			isWeak := strings.HasPrefix(line, "W/")
 			var found string
 			var ok bool
 			found, line, ok = cutETag(line)
 			if !ok {
 				break
 			}
-			if found == etag {
+			if found == etag && !(c == strong && isWeak) {
 				return true
 			}
 		}

@@ -3,15 +3,17 @@ package handler
 import (
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/seed-0662880d/openapi-server/pkg/store"
 )
 
-// DefaultPrefix is the default of [Options.Prefix]. Clients expect it:
-// k8s.io/client-go/openapi asks for no other path.
-const DefaultPrefix = "/openapi/v3"
+// Root is the path of the root document, in the URLs that reach a Handler and in
+// those that it lists. Clients expect it: k8s.io/client-go/openapi asks for no other
+// path. In front of it may be anything that a middleware strips.
+const Root = "/openapi/v3"
 
 // Snapshotter is where a Handler finds what is published. [store.Store] is one.
 type Snapshotter interface {
@@ -23,9 +25,6 @@ var _ Snapshotter = (*store.Store)(nil)
 
 // Options configures a [Handler]. The zero value is ready for use.
 type Options struct {
-	// Prefix is the path of the root document in the URLs that reach the Handler,
-	// after any middleware that strips a prefix. Default: [DefaultPrefix].
-	Prefix string
 	// Private marks all answers as not for shared caches. Set it where callers have
 	// to authenticate.
 	Private bool
@@ -41,7 +40,6 @@ type Options struct {
 // one with [New].
 type Handler struct {
 	snapshots Snapshotter
-	prefix    string
 	redirect  bool
 	now       func() time.Time
 	// The values of Cache-Control.
@@ -52,15 +50,11 @@ var _ http.Handler = (*Handler)(nil)
 
 // New returns a Handler for what snapshots publishes.
 func New(snapshots Snapshotter, o Options) *Handler {
-	if o.Prefix == "" {
-		o.Prefix = DefaultPrefix
-	}
 	if o.Now == nil {
 		o.Now = time.Now
 	}
 	h := &Handler{
 		snapshots:  snapshots,
-		prefix:     strings.TrimSuffix(o.Prefix, "/"),
 		redirect:   !o.BehindAggregator,
 		now:        o.Now,
 		revalidate: []string{"no-cache"},
@@ -87,15 +81,20 @@ var (
 // it; docs/wire.md has the whole table.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
-	header["Vary"] = vary
+	if others := header["Vary"]; len(others) > 0 {
+		// A middleware in front, such as one for CORS, has its own reasons to vary.
+		header["Vary"] = append(slices.Clip(others), vary...)
+	} else {
+		header["Vary"] = vary
+	}
 	header["X-Content-Type-Options"] = noSniff
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		writeMethodNotAllowed(w, r)
 		return
 	}
-	path, ok := h.path(r.URL)
+	path, ok := documentPath(r.URL)
 	if !ok {
-		writeNotFound(w, r, r.URL.Path, h.prefix)
+		writeNotFound(w, r, r.URL.Path)
 		return
 	}
 	query := parseQuery(r.URL.RawQuery)
@@ -106,17 +105,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	document := snapshot.Document(path)
 	if document == nil {
-		writeNotFound(w, r, path, h.prefix)
+		writeNotFound(w, r, path)
 		return
 	}
 	h.serveDocument(w, r, document, query)
 }
 
-// path returns the path of the document that a URL names, empty for the root
-// document. One trailing slash makes no difference, and an escaped slash is never
-// a separator.
-func (h *Handler) path(u *url.URL) (string, bool) {
-	rest, ok := strings.CutPrefix(u.Path, h.prefix)
+// documentPath returns the path of the document that a URL names, empty for the
+// root document. One trailing slash makes no difference, and an escaped slash is
+// never a separator.
+func documentPath(u *url.URL) (string, bool) {
+	rest, ok := strings.CutPrefix(u.Path, Root)
 	if !ok || (rest != "" && rest[0] != '/') {
 		return "", false
 	}
@@ -151,7 +150,7 @@ func (h *Handler) serveRoot(w http.ResponseWriter, r *http.Request, root *store.
 		representation = forms.JSONGzip
 	}
 	w.Header()["Cache-Control"] = h.revalidate
-	if notModified(w, r, representation.ETag) {
+	if preconditionDecides(w, r, representation.ETag) {
 		return
 	}
 	write(w, r, mediaTypeJSON.header, coding, representation)
@@ -187,7 +186,7 @@ func (h *Handler) serveDocument(w http.ResponseWriter, r *http.Request, d *store
 			return
 		}
 		format := offer.formats[coding]
-		if notModified(w, r, d.ETag(format)) {
+		if preconditionDecides(w, r, d.ETag(format)) {
 			return
 		}
 		representation, err := d.Representation(r.Context(), format)
@@ -214,7 +213,7 @@ func (h *Handler) serveDocument(w http.ResponseWriter, r *http.Request, d *store
 func (h *Handler) writeRedirect(w http.ResponseWriter, r *http.Request, d *store.Document) {
 	header := w.Header()
 	header["Cache-Control"] = noStore
-	header["Location"] = []string{h.outerPrefix(r) + h.prefix + "/" + d.Path() + "?" + redirectQuery(r.URL.RawQuery, d.Tag())}
+	header["Location"] = []string{outerPrefix(r) + Root + "/" + d.Path() + "?" + redirectQuery(r.URL.RawQuery, d.Tag())}
 	header["Content-Length"] = []string{"0"}
 	w.WriteHeader(http.StatusMovedPermanently)
 }
@@ -222,7 +221,7 @@ func (h *Handler) writeRedirect(w http.ResponseWriter, r *http.Request, d *store
 // outerPrefix returns what a middleware has stripped from the front of the
 // request's path. It begins with one slash, so that it can never be read as a
 // host.
-func (h *Handler) outerPrefix(r *http.Request) string {
+func outerPrefix(r *http.Request) string {
 	if r.RequestURI == "" {
 		return ""
 	}

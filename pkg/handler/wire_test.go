@@ -113,7 +113,7 @@ func TestDocument(t *testing.T) {
 		f.get(t, document, "Accept-Encoding", "identity;q=0, gzip;q=0").status(t, 406, "NotAcceptable")
 	})
 	t.Run("HEAD has the headers of GET", func(t *testing.T) {
-		for _, header := range [][]string{{}, {"Accept-Encoding", "gzip"}, {"Accept", typeProtobuf}, {"Range", "bytes=0-9"}, {"If-None-Match", "*"}, {"Accept", "text/html"}} {
+		for _, header := range [][]string{{}, {"Accept-Encoding", "gzip"}, {"Accept", typeProtobuf}, {"If-None-Match", "*"}, {"If-Match", "x"}, {"Accept", "text/html"}} {
 			for _, path := range []string{document, document + "?hash=" + tag, document + "?hash=OLD", "/openapi/v3", "/openapi/v3/nope"} {
 				get, head := f.get(t, path, header...), f.do(t, http.MethodHead, path, header...)
 				get.header.Del("Date")
@@ -134,7 +134,23 @@ func TestDocument(t *testing.T) {
 		whole := f.get(t, document, "Range", "bytes=0-9", "If-Range", `"`+tag+`.pb"`)
 		whole.expect(t, 200, "Content-Length", size)
 		f.get(t, document, "Range", "bytes=0-9", "Accept-Encoding", "gzip").expect(t, 200, "Content-Encoding", "gzip", "Content-Range", "")
-		f.get(t, document, "Range", "bytes=99999999-").expect(t, 416)
+		// What cannot be served is no answer that a cache may keep under the tag's URL.
+		a := f.get(t, document+"?etag="+tag, "Range", "bytes=99999999-")
+		a.status(t, 416, "BadRequest")
+		a.expect(t, 416, "Content-Range", "bytes */"+size, "Expires", "")
+		// Other units, other methods and other lines of it are none of ours.
+		for _, header := range []string{"items=0-5", "bytes 0-5", ""} {
+			f.get(t, document, "Range", header).expect(t, 200, "Content-Length", size)
+		}
+		f.do(t, http.MethodHead, document, "Range", "bytes=0-9").expect(t, 200, "Content-Length", size)
+	})
+	t.Run("If-Match", func(t *testing.T) {
+		for _, header := range [][]string{{}, {"Range", "bytes=0-9"}, {"Accept-Encoding", "gzip"}, {"If-None-Match", "*"}} {
+			f.get(t, document+"?etag="+tag, append(header, "If-Match", `"x"`)...).status(t, 412, "Conflict")
+		}
+		f.get(t, document, "If-Match", `W/"`+tag+`"`).status(t, 412, "Conflict")
+		f.get(t, document, "If-Match", `"x", "`+tag+`"`).expect(t, 200)
+		f.get(t, document, "If-Match", `*`).expect(t, 200)
 	})
 	t.Run("If-None-Match", func(t *testing.T) {
 		for _, inm := range []string{`"` + tag + `"`, `W/"` + tag + `"`, `*`, `"x", "` + tag + `"`, `"a,b",W/"` + tag + `"`, `,, "` + tag + `"`} {
@@ -240,13 +256,64 @@ func TestErrors(t *testing.T) {
 			a.expect(t, 405, "Allow", "GET, HEAD")
 		}
 	}
-	for _, accept := range []string{"foo", "text/html", "application/xml, text/*", "application/json;q=0", "*/*;q=0", "application/json;q=2", "*/json"} {
+	for _, accept := range []string{"foo", "text/html", "application/jsonp", "application/xml, text/*", "application/json;q=0", "*/*;q=0", "application/json;q=2", "*/json"} {
 		s := f.get(t, document, "Accept", accept).status(t, 406, "NotAcceptable")
 		if !strings.Contains(s.Message, typeJSON) || !strings.Contains(s.Message, typeProtobuf) {
 			t.Errorf("%s: it does not list what there is: %s", accept, s.Message)
 		}
 	}
 }
+
+// A middleware in front that sets headers of its own keeps them.
+func TestBehindMiddleware(t *testing.T) {
+	f := newFixture(t, handler.Options{})
+	f.publish(t, "apis/apps/v1", text("a"))
+	h := handler.New(f.Store, handler.Options{})
+	for _, path := range []string{"/openapi/v3", document, document + "?etag=OLD", "/openapi/v3/nope"} {
+		w := httptest.NewRecorder()
+		w.Header().Set("Vary", "Origin")
+		w.Header().Set("Access-Control-Allow-Origin", "https://portal.example")
+		h.ServeHTTP(w, httptest.NewRequest(http.MethodGet, path, nil))
+		if got := strings.Join(w.Header().Values("Vary"), ", "); got != "Origin, "+bothVary || w.Header().Get("Access-Control-Allow-Origin") == "" {
+			t.Errorf("%s: %v", path, w.Header())
+		}
+	}
+}
+
+// One request for a form that is there allocates a handful of small things, however
+// large the document is.
+func TestAllocations(t *testing.T) {
+	f := newFixture(t, handler.Options{})
+	tags := map[string]string{
+		"apis/small/v1": f.publish(t, "apis/small/v1", text("a")),
+		"apis/large/v1": f.publish(t, "apis/large/v1", kubernetes(t)["api/v1"]),
+	}
+	h := handler.New(f.Store, handler.Options{})
+	w := &nobody{header: http.Header{}}
+	for _, header := range [][]string{{"Accept-Encoding", "gzip"}, {"Accept", typeProtobuf}, {"Accept", "text/html, application/json;q=0.9, */*;q=0.1"}, {"If-None-Match", `"x", W/"y", *`}} {
+		allocations := func(path string) float64 {
+			r := httptest.NewRequest(http.MethodGet, "/openapi/v3/"+path+"?timeout=32s&etag="+tags[path], nil)
+			r.Header.Set(header[0], header[1])
+			for range 3 { // plain JSON is kept from its second use on
+				h.ServeHTTP(w, r)
+			}
+			return testing.AllocsPerRun(100, func() {
+				clear(w.header)
+				h.ServeHTTP(w, r)
+			})
+		}
+		if small, large := allocations("apis/small/v1"), allocations("apis/large/v1"); small > 25 || large > small+2 {
+			t.Errorf("%q: %v allocations for a small document, %v for a large one", header, small, large)
+		}
+	}
+}
+
+// nobody is a client that reads nothing.
+type nobody struct{ header http.Header }
+
+func (n *nobody) Header() http.Header         { return n.header }
+func (n *nobody) WriteHeader(int)             {}
+func (n *nobody) Write(p []byte) (int, error) { return len(p), nil }
 
 // A document that protobuf cannot hold is there as JSON, for who accepts it.
 func TestDocumentWithoutProtobuf(t *testing.T) {

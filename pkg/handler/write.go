@@ -22,10 +22,10 @@ func write(w http.ResponseWriter, r *http.Request, contentType []string, c codin
 		header["Content-Encoding"] = gzipCoding
 	} else {
 		header["Accept-Ranges"] = bytesRanges
-		if r.Header["Range"] != nil {
+		if asksForBytes(r) {
 			// Ranges of the gzipped form are of no use to anyone, so they are served of
 			// the plain one only. ServeContent knows If-Range and multipart.
-			http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(representation.Body))
+			http.ServeContent(&rangeWriter{ResponseWriter: w, request: r}, r, "", time.Time{}, bytes.NewReader(representation.Body))
 			return
 		}
 	}
@@ -34,6 +34,38 @@ func write(w http.ResponseWriter, r *http.Request, contentType []string, c codin
 	if r.Method != http.MethodHead {
 		w.Write(representation.Body)
 	}
+}
+
+// asksForBytes reports whether a request is for a range of bytes. Other units are
+// not ours, and only GET has ranges (RFC 9110 section 14.2).
+func asksForBytes(r *http.Request) bool {
+	const unit = "bytes="
+	return r.Method == http.MethodGet && strings.HasPrefix(r.Header.Get("Range"), unit)
+}
+
+// rangeWriter makes a Status of the only error that ServeContent has left to
+// answer, which otherwise a cache could keep as long as the document.
+type rangeWriter struct {
+	http.ResponseWriter
+	request *http.Request
+	failed  bool
+}
+
+func (w *rangeWriter) WriteHeader(code int) {
+	if code != http.StatusRequestedRangeNotSatisfiable {
+		w.ResponseWriter.WriteHeader(code)
+		return
+	}
+	w.failed = true
+	WriteStatus(w.ResponseWriter, w.request, code, metav1.StatusReasonBadRequest,
+		fmt.Sprintf("the document has no bytes %q", w.request.Header.Get("Range")))
+}
+
+func (w *rangeWriter) Write(p []byte) (int, error) {
+	if w.failed {
+		return len(p), nil
+	}
+	return w.ResponseWriter.Write(p)
 }
 
 // WriteStatus answers with an error as Kubernetes does: a metav1.Status in JSON,
@@ -72,9 +104,9 @@ func writeMethodNotAllowed(w http.ResponseWriter, r *http.Request) {
 		fmt.Sprintf("%s is not allowed: documents can only be read, with GET or HEAD", r.Method))
 }
 
-func writeNotFound(w http.ResponseWriter, r *http.Request, path, prefix string) {
+func writeNotFound(w http.ResponseWriter, r *http.Request, path string) {
 	WriteStatus(w, r, http.StatusNotFound, metav1.StatusReasonNotFound,
-		fmt.Sprintf("no OpenAPI document is published at %q; %s lists those that are", path, prefix))
+		fmt.Sprintf("no OpenAPI document is published at %q; %s lists those that are", path, Root))
 }
 
 func writeNotAcceptable(w http.ResponseWriter, r *http.Request, name string, offers []*mediaType) {
@@ -84,6 +116,11 @@ func writeNotAcceptable(w http.ResponseWriter, r *http.Request, name string, off
 	}
 	WriteStatus(w, r, http.StatusNotAcceptable, metav1.StatusReasonNotAcceptable,
 		fmt.Sprintf("%s names nothing that there is; there is %s", name, strings.Join(names, ", ")))
+}
+
+func writePreconditionFailed(w http.ResponseWriter, r *http.Request, etag string) {
+	WriteStatus(w, r, http.StatusPreconditionFailed, metav1.StatusReasonConflict,
+		fmt.Sprintf("If-Match does not name the document's entity tag, which is %s", etag))
 }
 
 func writeNoCoding(w http.ResponseWriter, r *http.Request) {

@@ -31,7 +31,7 @@ func (s *Server) routes(openapi http.Handler) http.Handler {
 		promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{Registry: s.registry}))))
 	r.Handle("/version", m.instrument("version", getOnly(s.version())))
 	paths := metav1.RootPaths{Paths: []string{
-		"/healthz", "/livez", "/metrics", handler.DefaultPrefix, "/readyz", "/version",
+		"/healthz", "/livez", "/metrics", handler.Root, "/readyz", "/version",
 	}}
 	slices.Sort(paths.Paths)
 	r.Handle("/", m.instrument("index", getOnly(jsonOf(paths))))

@@ -171,6 +171,15 @@ func find(units []unit, name string) *unit {
 	return &units[i]
 }
 
+// section returns the section of components of the given name, or nil.
+func (d *Document) section(name string) *section {
+	i, ok := slices.BinarySearchFunc(d.sections, name, func(s section, name string) int { return compareNames(s.name, name) })
+	if !ok {
+		return nil
+	}
+	return &d.sections[i]
+}
+
 // unit returns the unit of the given key, or nil.
 func (d *Document) unit(key unitKey) *unit {
 	switch key.section {
@@ -179,10 +188,8 @@ func (d *Document) unit(key unitKey) *unit {
 	case pathsMember:
 		return find(d.paths, key.name)
 	}
-	for i := range d.sections {
-		if s := &d.sections[i]; s.name == key.section {
-			return find(s.entries, key.name)
-		}
+	if s := d.section(key.section); s != nil {
+		return find(s.entries, key.name)
 	}
 	return nil
 }

@@ -16,8 +16,10 @@ type object struct {
 	keyed func(name []byte) bool
 	// items is what the elements are where the value is an array.
 	items *object
-	// free is true for values without grammar, whose text is data.
+	// free is true for values without grammar.
 	free bool
+	// data is true for free values in which nothing is a reference.
+	data bool
 	// reference is true where a Reference Object may stand instead.
 	reference bool
 	// mapping is true for strings that may name a schema without being a $ref.
@@ -46,6 +48,9 @@ func (o *object) below(name []byte) (child *object, known bool) {
 // map, such as properties or schemas, they are names like any other.
 func (o *object) extensible() bool { return o.each == nil || o.keyed != nil }
 
+// leaf reports whether there is nothing below.
+func (o *object) leaf() bool { return o.fields == nil && o.each == nil && o.items == nil && !o.free }
+
 func isExtension(name []byte) bool { return bytes.HasPrefix(name, []byte("x-")) }
 
 var (
@@ -55,7 +60,10 @@ var (
 	// or a reference to one.
 	mappingTarget = &object{mapping: true}
 	// literal is data: a $ref in it refers to nothing.
-	literal = &object{free: true}
+	literal = &object{free: true, data: true}
+	// defaultLiteral is the value of a default, for which the protobuf form has less
+	// room than for other data.
+	defaultLiteral = &object{free: true, data: true}
 	// extension is the value of an x- member. What looks like a reference in it
 	// may be one, so it keeps components alive but is not checked.
 	extension = &object{free: true}
@@ -155,7 +163,7 @@ func grammar() *object {
 	// additionalProperties is a schema or a boolean; a boolean has no members, so
 	// the schema's grammar serves both.
 	fixed(&schema, map[string]*object{
-		"required": listOf(scalar), "enum": listOf(literal), "default": literal, "example": literal,
+		"required": listOf(scalar), "enum": listOf(literal), "default": defaultLiteral, "example": literal,
 		"allOf": listOf(&schema), "oneOf": listOf(&schema), "anyOf": listOf(&schema), "not": &schema,
 		"items": &schema, "properties": mapOf(&schema), "additionalProperties": &schema,
 		"discriminator": &discriminator, "xml": &xml, "externalDocs": &docs,

@@ -1,123 +1,138 @@
 package spec3
 
-import (
-	"slices"
-)
+import "slices"
 
 // Part is one of the documents that [Merge] joins.
 type Part struct {
-	// Source names where the document came from, for the error on a conflict.
+	// Source names where the document came from, for a conflict.
 	Source   string
 	Document *Document
 }
 
-// Merge joins documents of one group-version, in the order of precedence. Paths
-// and components that several have and that are equal are there once. The
-// version, info, tags and externalDocs describe and are the first document's;
-// every other member of the root object has to be equal where several have it.
-// The result depends on the documents and their order alone.
+// Merge joins documents of one group-version, of which there has to be one at the
+// least, in the order of precedence. Paths and components that several have and
+// that are equal are there once. The version, info, tags and externalDocs describe
+// and are the first document's; every other member of the root object has to be
+// equal where several have it.
 //
-// The error is a [*ConflictError] for the first thing that two parts define
-// differently.
-func Merge(parts ...Part) (*Document, error) {
-	if len(parts) == 1 {
-		return parts[0].Document, nil
-	}
-	var out Document
-	roots := make([]list, 0, len(parts))
-	paths := make([]list, 0, len(parts))
-	sections := map[string][]list{}
-	var names []section
+// A part that defines something differently than a part before it is left out
+// whole, and there is one conflict for each such part. What is left out contradicts
+// nobody. The result depends on the documents and their order alone, and costs what
+// the parts cost.
+func Merge(parts ...Part) (merged *Document, conflicts []*ConflictError) {
+	var accepted []int
+	owners := map[unitKey]owner{}
 	for i, p := range parts {
-		d := p.Document
-		roots = append(roots, list{i, d.root})
-		if d.pathsName != nil {
-			out.pathsName = firstOf(out.pathsName, d.pathsName)
-			paths = append(paths, list{i, d.paths})
+		if conflict := p.Document.conflict(parts, owners); conflict != nil {
+			conflict.Second, conflict.Index = p.Source, i
+			conflicts = append(conflicts, conflict)
+			continue
 		}
-		if d.componentsName != nil {
-			out.componentsName = firstOf(out.componentsName, d.componentsName)
-		}
-		for _, s := range d.sections {
-			units := s.entries
-			if s.whole {
-				units = []unit{s.unit}
+		accepted = append(accepted, i)
+		p.Document.each(func(key unitKey, u *unit) {
+			if _, taken := owners[key]; !taken {
+				owners[key] = owner{i, u}
 			}
-			if sections[s.name] == nil {
-				names = append(names, s)
-			}
-			sections[s.name] = append(sections[s.name], list{i, units})
-		}
+		})
 	}
-	var err error
-	if out.root, err = join(parts, roots, "", describing); err != nil {
-		return nil, err
+	if len(accepted) == 0 {
+		return nil, nil
 	}
-	if out.paths, err = join(parts, paths, "/"+pathsMember, nil); err != nil {
-		return nil, err
+	if len(accepted) == 1 {
+		return parts[accepted[0]].Document, conflicts
 	}
-	slices.SortFunc(names, func(a, b section) int { return compareNames(a.name, b.name) })
-	for _, s := range names {
-		pointer := pointerTo(componentsMember, s.name)
-		if s.whole {
-			pointer = "/" + componentsMember
-		}
-		units, err := join(parts, sections[s.name], pointer, nil)
-		if err != nil {
-			return nil, err
-		}
-		if s.whole {
-			s.unit = units[0]
-		} else {
-			s.entries = units
-		}
-		out.sections = append(out.sections, s)
-	}
-	return assemble(out), nil
+	return join(parts, accepted, owners), conflicts
+}
+
+// owner is the part from which a unit is taken.
+type owner struct {
+	part int
+	unit *unit
 }
 
 // describing are the members of the root object that say nothing that another
 // document could contradict.
 var describing = map[string]bool{"openapi": true, "info": true, "tags": true, "externalDocs": true}
 
-// list is the units that one part has of something.
-type list struct {
-	part  int
-	units []unit
+// each calls f for every unit, in canonical order within each list. A section that
+// is a whole is a unit with the key {"components", NAME}.
+func (d *Document) each(f func(key unitKey, u *unit)) {
+	for i := range d.root {
+		f(unitKey{"", d.root[i].name}, &d.root[i])
+	}
+	for i := range d.paths {
+		f(unitKey{pathsMember, d.paths[i].name}, &d.paths[i])
+	}
+	for i := range d.sections {
+		s := &d.sections[i]
+		if s.whole {
+			f(unitKey{componentsMember, s.name}, &s.unit)
+		}
+		for j := range s.entries {
+			f(unitKey{s.name, s.entries[j].name}, &s.entries[j])
+		}
+	}
 }
 
-// join merges sorted lists of units into one.
-func join(parts []Part, lists []list, pointer string, firstWins map[string]bool) ([]unit, error) {
-	type owned struct {
-		unit
-		part int
-	}
-	var all []owned
-	for _, l := range lists {
-		for _, u := range l.units {
-			all = append(all, owned{u, l.part})
+// conflict returns the first unit that somebody owns who defines it differently, or
+// nil.
+func (d *Document) conflict(parts []Part, owners map[unitKey]owner) (first *ConflictError) {
+	d.each(func(key unitKey, u *unit) {
+		o, taken := owners[key]
+		if first != nil || !taken || o.unit.sum == u.sum || key.section == "" && describing[key.name] {
+			return
 		}
+		first = &ConflictError{Pointer: key.pointer(), First: parts[o.part].Source}
+	})
+	return first
+}
+
+func (k unitKey) pointer() string {
+	switch k.section {
+	case "":
+		return pointerTo(k.name)
+	case pathsMember, componentsMember:
+		return pointerTo(k.section, k.name)
 	}
-	slices.SortStableFunc(all, func(a, b owned) int { return compareNames(a.name, b.name) })
-	out := make([]unit, 0, len(all))
-	var last *owned
-	for i := range all {
-		u := &all[i]
-		if last == nil || last.name != u.name {
-			out = append(out, u.unit)
-			last = u
-			continue
-		}
-		if last.sum != u.sum && !firstWins[u.name] {
-			return nil, &ConflictError{
-				Pointer: pointer + pointerTo(u.name),
-				First:   parts[last.part].Source,
-				Second:  parts[u.part].Source,
-				Index:   u.part,
+	return pointerTo(componentsMember, k.section, k.name)
+}
+
+// join writes the document of all units that have an owner.
+func join(parts []Part, accepted []int, owners map[unitKey]owner) *Document {
+	var out Document
+	sections := map[string]*section{}
+	for _, i := range accepted {
+		d := parts[i].Document
+		out.pathsName = firstOf(out.pathsName, d.pathsName)
+		out.componentsName = firstOf(out.componentsName, d.componentsName)
+		for _, s := range d.sections {
+			if sections[s.name] == nil {
+				s.entries = nil
+				sections[s.name] = &s
 			}
 		}
 	}
-	return out, nil
+	for key, o := range owners {
+		switch key.section {
+		case "":
+			out.root = append(out.root, *o.unit)
+		case pathsMember:
+			out.paths = append(out.paths, *o.unit)
+		case componentsMember:
+		default:
+			s := sections[key.section]
+			s.entries = append(s.entries, *o.unit)
+		}
+	}
+	byName := func(a, b unit) int { return compareNames(a.name, b.name) }
+	slices.SortFunc(out.root, byName)
+	slices.SortFunc(out.paths, byName)
+	for _, s := range sections {
+		slices.SortFunc(s.entries, byName)
+		out.sections = append(out.sections, *s)
+	}
+	slices.SortFunc(out.sections, func(a, b section) int { return compareNames(a.name, b.name) })
+	return assemble(out)
 }
 
 func firstOf(a, b []byte) []byte {

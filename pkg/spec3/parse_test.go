@@ -53,7 +53,7 @@ paths:
     get:
       responses:
         200: {description: yes}
-x-n: [9007199254740993, 1.0, null, ~, true, 0x1F, 0o17, 1_000, .5, 5., +1, 2001-01-01, "1.0", 1e3]
+x-n: [9007199254740993, 1.0, null, ~, true, 0x1F, 0o17, 1_000, .5, 5., +1, 08, 010.5, 01e3, 010, <<, 2001-01-01, "1.0", 1e3]
 x-base: &base {a: 1, b: 2}
 x-merged:
   <<: *base
@@ -63,7 +63,7 @@ x-alias: *base
 			want: `{"info":{"title":"t","version":"1.0"},"openapi":"3.0.1",` +
 				`"paths":{"/api/v1/things":{"get":{"responses":{"200":{"description":"yes"}}}}},` +
 				`"x-alias":{"a":1,"b":2},"x-base":{"a":1,"b":2},"x-merged":{"a":1,"b":3},` +
-				`"x-n":[9007199254740993,1.0,null,null,true,31,15,1000,0.5,5.0,1,"2001-01-01","1.0",1e3]}`,
+				`"x-n":[9007199254740993,1.0,null,null,true,31,15,1000,0.5,5.0,1,8,10.5,1e3,8,"<<","2001-01-01","1.0",1e3]}`,
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -101,6 +101,13 @@ func TestParseErrors(t *testing.T) {
 	for i := 1; i <= 12; i++ {
 		fmt.Fprintf(&merges, "x-a%d: &a%d\n  <<: [%s]\n", i, i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
 	}
+	empties := "openapi: 3.0.0\npaths: {}\nx:\n  <<: [&a0 []"
+	for i := 1; i <= 12; i++ {
+		empties += fmt.Sprintf(", &a%d [%s]", i, strings.TrimSuffix(strings.Repeat(fmt.Sprintf("*a%d,", i-1), 10), ","))
+	}
+	empties += "]\n"
+	// Each of these documents expands to a little less than the limit.
+	many := strings.Repeat("---\nopenapi: 3.0.0\na: &a ["+strings.Repeat("x,", 300)+"]\nb: &b ["+strings.Repeat("*a,", 300)+"]\nc: ["+strings.Repeat("*b,", 4)+"]\n", 20)
 	small := spec3.Limits{MaxBytes: 1 << 20}
 	for _, tc := range []struct {
 		name   string
@@ -135,8 +142,14 @@ func TestParseErrors(t *testing.T) {
 		{name: "100,000 levels of YAML", in: "openapi: 3.0.0\nx: " + strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000), is: spec3.ErrTooDeep, want: "exceeded max depth"},
 		{name: "too large", in: doc(`"paths":{},"x":"` + strings.Repeat("x", 2<<20) + `"`), limits: small, is: spec3.ErrTooLarge, want: "document too large: 2097225 bytes, the limit is 1048576"},
 		{name: "too large for YAML", in: "openapi: 3.0.0\nx: " + strings.Repeat("x", 2<<20), limits: spec3.Limits{MaxYAMLBytes: 1 << 20}, is: spec3.ErrTooLarge, want: "bytes of YAML, the limit is 1048576 (JSON may have 67108864)"},
-		{name: "YAML alias bomb", in: bomb.String(), is: spec3.ErrTooLarge, want: "its aliases expand to more than 67108864 bytes"},
-		{name: "YAML merge bomb", in: merges.String(), limits: small, is: spec3.ErrTooLarge, want: "its merge keys name more than 1048576 members"},
+		{name: "YAML alias bomb", in: bomb.String(), is: spec3.ErrTooLarge, want: "its aliases and merge keys expand to more than 67108864 bytes"},
+		{name: "YAML merge bomb", in: merges.String(), limits: small, is: spec3.ErrTooLarge, want: "its aliases and merge keys expand to more than 1048576 bytes"},
+		{name: "YAML merge bomb of empty lists", in: empties, is: spec3.ErrTooLarge, want: "its aliases and merge keys expand to more than"},
+		{name: "YAML merge bomb of empty mappings", in: strings.ReplaceAll(empties, "&a0 []", "&a0 {}"), is: spec3.ErrTooLarge, want: "its aliases and merge keys expand to more than"},
+		{name: "YAML alias bombs in many documents", in: many, limits: spec3.Limits{MaxBytes: 2 << 20}, is: spec3.ErrTooLarge, want: "its aliases and merge keys expand to more than 2097152 bytes"},
+		{name: "YAML merged list key", in: "openapi: 3.0.0\n<<: {? [a] : 1}", want: "2:8: a member name has to be a string"},
+		{name: "YAML merged duplicate key", in: "openapi: 3.0.0\n<<: {b: 3, b: 4}", is: spec3.ErrDuplicateName, want: `2:12: duplicate member name "b"`},
+		{name: "YAML merge of a string", in: "openapi: 3.0.0\n<<: b", want: "2:5: a merge key takes a mapping or a list of mappings"},
 		{name: "YAML that contains itself", in: "openapi: 3.0.0\nx: &a [*a]", is: spec3.ErrTooDeep, want: "more than 500 levels"},
 		{name: "YAML duplicate key", in: "openapi: 3.0.0\npaths: {}\npaths: {}", is: spec3.ErrDuplicateName, want: `3:1: duplicate member name "paths"`},
 		{name: "YAML infinity", in: "openapi: 3.0.0\nx: .inf", want: `2:4: ".inf" is a number that JSON cannot say`},
@@ -149,6 +162,8 @@ func TestParseErrors(t *testing.T) {
 			want: `2:9: /paths/~1api~1v1~1p/get/responses/200/$ref: unresolved $ref "#/components/responses/OK": the document has no such value`},
 		{name: "dangling reference in YAML", in: "openapi: 3.0.0\npaths: {}\ncomponents:\n  schemas:\n    A:\n      allOf:\n      - $ref: '#/components/schemas/B'\n", is: spec3.ErrUnresolved,
 			want: `7:15: /components/schemas/A/allOf/0/$ref: unresolved $ref "#/components/schemas/B"`},
+		{name: "dangling reference in other words", in: doc(`"paths":{},"components":{"schemas":{"A":{"items":{"\u0024ref":"#/components/schemas/B"}}}}`), is: spec3.ErrUnresolved, want: "unresolved $ref"},
+		{name: "dangling reference into an extension", in: doc(`"paths":{},"components":{"x-a":{"b":{}},"schemas":{"A":{"items":{"$ref":"#/components/x-a/c"}}}}`), is: spec3.ErrUnresolved, want: "unresolved $ref"},
 		{name: "reference to another document", in: doc(`"paths":{},"components":{"schemas":{"A":{"items":{"$ref":"b.yaml#/B"}}}}`), is: spec3.ErrUnresolved,
 			want: `unresolved $ref "b.yaml#/B": it leads out of the document, and nothing is fetched`},
 		{name: "reference below a component", in: doc(`"paths":{},"components":{"schemas":{"A":{"items":{"$ref":"#/components/schemas/A/properties/b"}}}}`), is: spec3.ErrUnresolved, want: "unresolved $ref"},
@@ -185,6 +200,8 @@ func TestParseReferencesThatAreNone(t *testing.T) {
 		"a property of that name":     `"components":{"schemas":{"A":{"properties":{"$ref":{"type":"string"}}}}}`,
 		"a property called default":   `"components":{"schemas":{"A":{"properties":{"default":{"type":"string"}}}}}`,
 		"a mapping to another file":   `"components":{"schemas":{"A":{"discriminator":{"propertyName":"p","mapping":{"b":"b.json#/B"}}}}}`,
+		"a schema by that name":       `"components":{"schemas":{"A":{"discriminator":{"propertyName":"p","mapping":{"$ref":"Foo"}}}}}`,
+		"a scope of that name":        `"components":{"securitySchemes":{"A":{"type":"oauth2","flows":{"implicit":{"scopes":{"$ref":"all"}}}}}}`,
 		"a security scheme not there": `"security":[{"Bearer":[]}]`,
 	} {
 		t.Run(name, func(t *testing.T) { mustParse(t, doc(`"paths":{},`+members)) })
@@ -203,10 +220,14 @@ func TestParseReferencesThatResolve(t *testing.T) {
 		"the document's root":   "#",
 		"a member of the root":  "#/info",
 		"an extension's member": "#/x-shared/a",
+		"below an extension":    "#/components/x-shared/b/c",
+		"a whole section":       "#/components/schemas",
+		"all components":        "#/components",
+		"all paths":             "#/paths",
 	} {
 		t.Run(name, func(t *testing.T) {
 			mustParse(t, doc(`"x-shared":{"a":{}},"paths":{"/api/v1/p":{"get":{"responses":{"200":{"description":""}}}}},
-				"components":{"schemas":{"A":{"allOf":[{}],"properties":{"b":{},"c/d~e":{},"é":{},"default":{}}},"B":{"not":{"$ref":"`+ref+`"}}}}`))
+				"components":{"x-shared":{"b":{"c":{}}},"schemas":{"A":{"allOf":[{}],"properties":{"b":{},"c/d~e":{},"é":{},"default":{}}},"B":{"not":{"$ref":"`+ref+`"}}}}`))
 		})
 	}
 }

@@ -70,6 +70,46 @@ func descend(dec *jsontext.Decoder, kind jsontext.Kind, token string) bool {
 	return false
 }
 
+// exists reports whether canonical JSON has a value that a JSON Pointer names.
+func exists(canonical []byte, pointer string) bool {
+	c := cursor{text: canonical}
+	for pointer != "" {
+		var token string
+		token, pointer, _ = strings.Cut(pointer[1:], "/")
+		if pointer != "" {
+			pointer = "/" + pointer
+		}
+		if !c.descend(pointerUnescaper.Replace(token)) {
+			return false
+		}
+	}
+	return c.kind() != 0
+}
+
+// descend moves in front of the member or element that a token names.
+func (c *cursor) descend(token string) bool {
+	switch c.kind() {
+	case '{':
+		for c.enter(); c.more(); c.skip() {
+			if string(plainName(c.name())) == token {
+				return true
+			}
+		}
+	case '[':
+		index, err := strconv.Atoi(token)
+		if err != nil || index < 0 {
+			return false
+		}
+		for c.enter(); c.more(); c.skip() {
+			if index == 0 {
+				return true
+			}
+			index--
+		}
+	}
+	return false
+}
+
 // pointerAt returns the JSON Pointer of the token that ends at an offset.
 func pointerAt(text []byte, offset int64) string {
 	dec := jsontext.NewDecoder(bytes.NewBuffer(text),

@@ -22,11 +22,13 @@ import (
 //   - a default that is null, an object or an array is left out (gnostic would
 //     write one that means null);
 //   - a $ref with other members beside it is wrapped in allOf where a schema
-//     stands, so that they survive, and stands alone elsewhere;
+//     stands, so that they survive; elsewhere summary and description do;
 //   - numbers are doubles, and a zero is no different from an absent number.
 //
-// The error says what in the document the message has no way to hold. A panic of
-// the library is such an error.
+// The error says what in the document the message has no way to hold. It wraps
+// [ErrTooLarge] where making the message would take too much memory: data and
+// extensions take hundreds of times their size. A panic of the library is an error,
+// too.
 func Protobuf(canonical []byte) (message []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -55,9 +57,26 @@ func Protobuf(canonical []byte) (message []byte, err error) {
 // around it.
 type nodeWriter struct {
 	dec *jsontext.Decoder
+	// weight is the memory that the nodes will take, in nodes of the grammar.
+	weight int
 }
 
+// Bounds on the memory for one message. A node of the grammar takes about 200
+// bytes, all in all, and one of data, which is also written as YAML, about 800.
+// Kubernetes' largest document has 100,000 nodes.
+const (
+	maxWeight  = 2_000_000
+	dataWeight = 4
+)
+
 func (w *nodeWriter) node(grammar *object) (*yaml.Node, error) {
+	w.weight++
+	if grammar.free {
+		w.weight += dataWeight - 1
+	}
+	if w.weight > maxWeight {
+		return nil, fmt.Errorf("%w: it has too many values", ErrTooLarge)
+	}
 	switch w.dec.PeekKind() {
 	case jsontext.KindBeginObject:
 		return w.object(grammar)
@@ -84,7 +103,7 @@ func (w *nodeWriter) node(grammar *object) (*yaml.Node, error) {
 		if err != nil {
 			return nil, err
 		}
-		return &yaml.Node{Kind: yaml.ScalarNode, Tag: scalarTag(token), Value: token.String()}, nil
+		return &yaml.Node{Kind: yaml.ScalarNode, Tag: scalarTag(token, grammar), Value: token.String()}, nil
 	}
 }
 
@@ -105,7 +124,7 @@ func (w *nodeWriter) object(grammar *object) (*yaml.Node, error) {
 			var known bool
 			child, known = grammar.below([]byte(name))
 			reference := name == "$ref" && grammar.reference
-			if !known && !reference || name == "default" && child == literal && !scalarKind(w.dec.PeekKind()) {
+			if !known && !reference || child == defaultLiteral && !scalarKind(w.dec.PeekKind()) {
 				if err := w.dec.SkipValue(); err != nil {
 					return nil, err
 				}
@@ -139,7 +158,15 @@ func withReference(grammar *object, n, ref *yaml.Node) *yaml.Node {
 	name := func(text string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text} }
 	reference := &yaml.Node{Kind: yaml.MappingNode, Tag: "!!map", Content: []*yaml.Node{name("$ref"), ref}}
 	_, isSchema := grammar.fields["allOf"]
-	if !isSchema || len(n.Content) == 0 {
+	if !isSchema {
+		for i := 0; i+1 < len(n.Content); i += 2 {
+			if key := n.Content[i].Value; key == "summary" || key == "description" {
+				reference.Content = append(reference.Content, n.Content[i], n.Content[i+1])
+			}
+		}
+		return reference
+	}
+	if len(n.Content) == 0 {
 		return reference
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -157,9 +184,8 @@ func scalarKind(k jsontext.Kind) bool {
 	return k == jsontext.KindString || k == jsontext.KindNumber || k == jsontext.KindTrue || k == jsontext.KindFalse
 }
 
-// scalarTag returns the YAML tag of a JSON scalar. An integer beyond 64 bits is
-// tagged as a float: gnostic reads those, and would take the other for 0.
-func scalarTag(token jsontext.Token) string {
+// scalarTag returns the YAML tag of a JSON scalar.
+func scalarTag(token jsontext.Token, grammar *object) string {
 	switch token.Kind() {
 	case jsontext.KindString:
 		return "!!str"
@@ -169,11 +195,20 @@ func scalarTag(token jsontext.Token) string {
 		return "!!null"
 	}
 	literal := token.String()
+	if _, err := strconv.ParseFloat(literal, 64); err != nil {
+		// gnostic would take a number beyond all doubles for 0.
+		return "!!str"
+	}
 	if strings.ContainsAny(literal, ".eE") {
 		return "!!float"
 	}
-	if _, err := strconv.ParseInt(literal, 10, 64); err != nil {
-		return "!!float"
+	if _, err := strconv.ParseInt(literal, 10, 64); err == nil {
+		return "!!int"
 	}
-	return "!!int"
+	// YAML's integers have 64 bits, with or without sign; gnostic takes a default of
+	// more than 63 for 0, unless it is a float.
+	if _, err := strconv.ParseUint(literal, 10, 64); err == nil && grammar != defaultLiteral {
+		return "!!int"
+	}
+	return "!!float"
 }

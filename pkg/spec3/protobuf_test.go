@@ -95,6 +95,14 @@ func TestProtobufKeepsWhatItCan(t *testing.T) {
 		if got := schema(`{"default":9223372036854775808}`).GetDefault().GetNumber(); got != 9223372036854775808 {
 			t.Errorf("a big default becomes %v", got)
 		}
+		if got := schema(`{"default":1E400}`).GetDefault().GetString_(); got != "1E400" {
+			t.Errorf("a default beyond all doubles becomes %v", got)
+		}
+		for _, number := range []string{"9223372036854775808", "18446744073709551615", "18446744073709551616"} {
+			if got := schema(`{"enum":[` + number + `]}`).GetEnum()[0].GetYaml(); got != number+"\n" {
+				t.Errorf("%s in an enum becomes %v", number, got)
+			}
+		}
 		if got := schema(`{"default":false}`).GetDefault(); got == nil || got.GetOneof() == nil {
 			t.Errorf("false becomes %v", got)
 		}
@@ -103,6 +111,11 @@ func TestProtobufKeepsWhatItCan(t *testing.T) {
 		s := schema(`{"$ref":"#/components/schemas/B","description":"why","nullable":true}`)
 		if s.GetDescription() != "why" || !s.GetNullable() || s.GetAllOf()[0].GetReference().GetXRef() != "#/components/schemas/B" {
 			t.Errorf("got %v", s)
+		}
+		d := protobuf(t, mustParse(t, doc(`"paths":{"/api/v1/a":{"get":{"responses":{"200":{"$ref":"#/components/responses/R","description":"why","x-a":1}}}}},"components":{"responses":{"R":{"description":""}}}`)))
+		r := d.GetPaths().GetPath()[0].GetValue().GetGet().GetResponses().GetResponseOrReference()[0].GetValue().GetReference()
+		if r.GetXRef() != "#/components/responses/R" || r.GetDescription() != "why" {
+			t.Errorf("got %v", r)
 		}
 		s = schema(`{"$ref":"#/components/schemas/B","allOf":[{"type":"object"}]}`)
 		if len(s.GetAllOf()) != 2 || s.GetAllOf()[0].GetReference() == nil {

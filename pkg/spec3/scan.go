@@ -19,7 +19,17 @@ type scanner struct {
 	targets map[string]*target
 	// found are the targets seen in the unit being read.
 	found []*target
+	// count is the number of paths and components.
+	count int
 }
+
+// maxUnits bounds the paths and components of a document, each of which costs much
+// more memory than its shortest text. All of Kubernetes has two thousand.
+const maxUnits = 200_000
+
+// maxLookup bounds the bytes that are read to resolve references that lead below a
+// component, which starts at the component for each of them.
+const maxLookup = 512 << 20
 
 // target is where references of one text lead.
 type target struct {
@@ -81,6 +91,9 @@ func (s *scanner) units(into *[]unit, grammar *object, pointer string) error {
 		if !child.free && s.kind() != '{' {
 			return s.expectObject(pointer + pointerTo(name))
 		}
+		if s.count++; s.count > maxUnits {
+			return &Error{Pointer: pointer, Err: fmt.Errorf("%w: more than %d paths and components", ErrTooLarge, maxUnits)}
+		}
 		u := unit{name: name, raw: raw}
 		s.unit(&u, child)
 		*into = append(*into, u)
@@ -128,7 +141,7 @@ func (s *scanner) object(member func(name string, raw []byte) error) error {
 // value reads a value by its grammar. hint is true inside extensions and unknown
 // members, where references are noted but do not have to resolve.
 func (s *scanner) value(grammar *object, hint bool) {
-	if grammar == literal {
+	if grammar.data {
 		s.skip()
 		return
 	}
@@ -159,13 +172,15 @@ func (s *scanner) value(grammar *object, hint bool) {
 func (s *scanner) members(grammar *object, hint bool) {
 	for s.enter(); s.more(); {
 		raw := s.name()
-		if string(raw) == `"$ref"` && s.kind() == '"' {
+		name := plainName(raw)
+		// In a map of strings, such as the scopes of a flow, $ref is a name.
+		if string(name) == "$ref" && s.kind() == '"' && (grammar.each == nil || !grammar.each.leaf()) {
 			s.note(s.literal(), !hint)
 			continue
 		}
 		child := grammar
 		if !grammar.free {
-			child, _ = grammar.below(plainName(raw))
+			child, _ = grammar.below(name)
 		}
 		if grammar.names {
 			s.noteText("#/components/securitySchemes/"+url.PathEscape(pointerEscaper.Replace(decodeName(raw))), false)
@@ -213,8 +228,9 @@ func (s *scanner) noteTarget(t *target, must bool) {
 }
 
 // parseTarget splits a reference into the unit that it names and the JSON
-// Pointer below that unit. It is not ok for references out of the document and
-// for malformed ones.
+// Pointer below that unit. A reference to all paths, all components or a whole
+// section has the key {"", "paths"}, {"", "components"} or {"components", SECTION}.
+// It is not ok for references out of the document and for malformed ones.
 func parseTarget(text string) (key unitKey, below string, ok bool) {
 	fragment, ok := strings.CutPrefix(text, "#/")
 	if !ok {
@@ -227,25 +243,22 @@ func parseTarget(text string) (key unitKey, below string, ok bool) {
 		}
 		fragment = decoded
 	}
-	first, rest, deeper := strings.Cut(fragment, "/")
-	key.name = pointerUnescaper.Replace(first)
-	if key.name == pathsMember || key.name == componentsMember {
-		if !deeper {
-			return unitKey{}, "", false
-		}
-		key.section = key.name
-		if key.name == componentsMember {
-			first, rest, deeper = strings.Cut(rest, "/")
-			key.section = pointerUnescaper.Replace(first)
-			if !deeper || key.section == pathsMember || key.section == "" {
-				return unitKey{}, "", false
-			}
-		}
-		first, rest, deeper = strings.Cut(rest, "/")
-		key.name = pointerUnescaper.Replace(first)
+	token := func() string {
+		t, rest, deeper := strings.Cut(fragment, "/")
+		fragment, ok = rest, deeper
+		return pointerUnescaper.Replace(t)
 	}
-	if deeper {
-		below = "/" + rest
+	key.name = token()
+	if ok && key.name == componentsMember {
+		key.section, key.name = key.name, token()
+		if ok {
+			key.section, key.name = key.name, token()
+		}
+	} else if ok && key.name == pathsMember {
+		key.section, key.name = key.name, token()
+	}
+	if ok {
+		below = "/" + fragment
 	}
 	return key, below, true
 }
@@ -254,12 +267,16 @@ func parseTarget(text string) (key unitKey, below string, ok bool) {
 // first one that does not, in the order of the canonical bytes, is the error.
 func (s *scanner) resolve(d *Document) error {
 	var bad *target
+	budget := maxLookup
 	for _, t := range s.targets {
 		if t.at < 0 || (bad != nil && bad.at < t.at) {
 			continue
 		}
-		if !d.resolves(t.text) {
+		if !d.resolves(t.text, &budget) {
 			bad = t
+		}
+		if budget < 0 {
+			return &Error{Err: fmt.Errorf("%w: too many references lead below large components", ErrTooLarge)}
 		}
 	}
 	if bad == nil {
@@ -275,13 +292,28 @@ func (s *scanner) resolve(d *Document) error {
 	}
 }
 
-func (d *Document) resolves(text string) bool {
+// resolves reports whether a reference leads to a value of the document. It takes
+// what it reads below units off the budget, in bytes.
+func (d *Document) resolves(text string, budget *int) bool {
 	if text == "#" {
 		return true
 	}
 	key, below, ok := parseTarget(text)
 	if !ok {
 		return false
+	}
+	switch key {
+	case unitKey{"", pathsMember}:
+		return d.pathsName != nil
+	case unitKey{"", componentsMember}:
+		return d.componentsName != nil
+	}
+	if key.section == componentsMember {
+		return d.section(key.name) != nil
+	}
+	if sec := d.section(key.section); sec != nil && sec.whole {
+		*budget -= len(sec.value)
+		return exists(sec.value, pointerTo(key.name)+below)
 	}
 	u := d.unit(key)
 	if u == nil {
@@ -290,8 +322,8 @@ func (d *Document) resolves(text string) bool {
 	if below == "" {
 		return true
 	}
-	_, ok = offsetOf(u.value, below)
-	return ok
+	*budget -= len(u.value)
+	return exists(u.value, below)
 }
 
 // plainName returns the text of a name's literal as bytes, without allocating for

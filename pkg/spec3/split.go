@@ -15,7 +15,8 @@ import (
 // A $ref into a path of another group-version takes that path item along: the
 // document would not be self-contained without it.
 //
-// Errors are of type [*Error] and wrap [ErrNoGroupVersion].
+// Errors are of type [*Error] and wrap [ErrNoGroupVersion], or [ErrTooLarge] where
+// the documents together would be: each has its own copy of what they share.
 func (d *Document) Split() (map[string]*Document, error) {
 	groups := map[string][]unit{}
 	var extensions []unit
@@ -34,63 +35,92 @@ func (d *Document) Split() (map[string]*Document, error) {
 		return nil, &Error{Pointer: "/" + pathsMember, Err: fmt.Errorf("%w: the document has no paths to tell it from", ErrNoGroupVersion)}
 	}
 	documents := make(map[string]*Document, len(groups))
+	size := 0
 	for path, units := range groups {
 		if len(groups) == 1 {
 			documents[path] = d
 			break
 		}
-		documents[path] = d.part(append(units, extensions...))
+		part := d.part(append(units, extensions...))
+		if size += len(part.json); size > maxSplitBytes {
+			return nil, &Error{Pointer: "/" + pathsMember, Err: fmt.Errorf("%w: its %d group-versions, each with what they share, take more than %d bytes",
+				ErrTooLarge, len(groups), maxSplitBytes)}
+		}
+		documents[path] = part
 	}
 	return documents, nil
 }
 
-// part returns the document of some paths and all they need.
+// maxSplitBytes bounds what a document is split into. All of Kubernetes takes 12 MB.
+const maxSplitBytes = 256 << 20
+
+// part returns the document of some paths and all they need. Its cost is that of
+// what it returns.
 func (d *Document) part(paths []unit) *Document {
-	keep := map[unitKey]bool{}
+	out := Document{root: d.root, pathsName: d.pathsName}
+	entries := map[string][]unit{} // by section
+	seen := map[unitKey]bool{}
 	var todo []unitKey
-	visit := func(u unit) {
+	visit := func(u *unit) {
 		for _, key := range u.refs {
-			if !keep[key] {
-				keep[key] = true
+			if !seen[key] {
+				seen[key] = true
 				todo = append(todo, key)
 			}
 		}
 	}
-	for _, u := range d.root {
-		visit(u)
+	for i := range d.root {
+		visit(&d.root[i])
 	}
-	for _, u := range paths {
-		keep[unitKey{pathsMember, u.name}] = true
-		visit(u)
+	for i := range d.sections {
+		// Extensions of components stay, and with them what they refer to.
+		if s := &d.sections[i]; s.whole {
+			visit(&s.unit)
+		}
+	}
+	for i := range paths {
+		seen[unitKey{pathsMember, paths[i].name}] = true
+	}
+	for i := range paths {
+		visit(&paths[i])
 	}
 	for len(todo) > 0 {
 		key := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
-		if u := d.unit(key); u != nil {
-			visit(*u)
+		if key.section == componentsMember {
+			// All of a section is referred to.
+			if s := d.section(key.name); s != nil {
+				for i := range s.entries {
+					visit(&unit{refs: []unitKey{{s.name, s.entries[i].name}}})
+				}
+			}
+			continue
+		}
+		u := d.unit(key)
+		if u == nil {
+			continue
+		}
+		visit(u)
+		switch key.section {
+		case "":
+		case pathsMember:
+			paths = append(paths, *u)
+		default:
+			entries[key.section] = append(entries[key.section], *u)
 		}
 	}
 
-	out := Document{root: d.root, pathsName: d.pathsName, componentsName: d.componentsName}
-	for _, u := range d.paths {
-		if keep[unitKey{pathsMember, u.name}] {
-			out.paths = append(out.paths, u)
-		}
-	}
+	byName := func(a, b unit) int { return compareNames(a.name, b.name) }
+	slices.SortFunc(paths, byName)
+	out.paths = paths
 	for _, s := range d.sections {
-		kept := s
-		kept.entries = nil
-		for _, e := range s.entries {
-			if keep[unitKey{s.name, e.name}] {
-				kept.entries = append(kept.entries, e)
-			}
-		}
-		if s.whole || len(kept.entries) > 0 {
-			out.sections = append(out.sections, kept)
+		if s.entries = entries[s.name]; s.whole || len(s.entries) > 0 || seen[unitKey{componentsMember, s.name}] {
+			slices.SortFunc(s.entries, byName)
+			out.sections = append(out.sections, s)
 		}
 	}
-	if len(out.sections) == 0 {
-		out.componentsName = nil
+	if len(out.sections) > 0 || seen[unitKey{"", componentsMember}] {
+		out.componentsName = d.componentsName
 	}
 	return assemble(out)
 }

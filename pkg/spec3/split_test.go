@@ -2,6 +2,7 @@ package spec3_test
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -58,11 +59,11 @@ func TestSplit(t *testing.T) {
 			"/version/":{"get":{"responses":{}}}
 		},
 		"components":{
-			"x-components":{"a":1},
+			"x-components":{"a":1,"also":{"$ref":"#/components/schemas/ByComponents"}},
 			"responses":{"R":{"description":"","content":{"application/json":{"schema":{"properties":{"d":{"not":{"$ref":"#/components/schemas/Deep/properties/x"}}}}}}}},
 			"schemas":{
 				"B":{"discriminator":{"propertyName":"p","mapping":{"one":"ByName","two":"#/components/schemas/ByRef"}},"x-also":{"$ref":"#/components/schemas/ByExtension"}},
-				"ByName":{},"ByRef":{},"ByExtension":{},
+				"ByName":{},"ByRef":{},"ByComponents":{},"ByExtension":{},
 				"Deep":{"properties":{"x":{}}},
 				"Loop1":{"items":{"$ref":"#/components/schemas/Loop2"}},"Loop2":{"items":{"$ref":"#/components/schemas/Loop1"}},
 				"Unused":{}
@@ -78,16 +79,16 @@ func TestSplit(t *testing.T) {
 	const rootScheme = `"securitySchemes":{"Root":{"scheme":"basic","type":"http"}}`
 	want := map[string]string{
 		"api/v1": `{"components":{"responses":{"R":{"content":{"application/json":{"schema":{"properties":{"d":{"not":{"$ref":"#/components/schemas/Deep/properties/x"}}}}}},"description":""}},` +
-			`"schemas":{"Deep":{"properties":{"x":{}}}},` + rootScheme + `,"x-components":{"a":1}},` + head +
+			`"schemas":{"ByComponents":{},"Deep":{"properties":{"x":{}}}},` + rootScheme + `,"x-components":{"a":1,"also":{"$ref":"#/components/schemas/ByComponents"}}},` + head +
 			`{"/api/v1/a":{"get":{"responses":{"200":{"$ref":"#/components/responses/R"}}}},"x-paths":1}` + tail,
 		"apis/g/v1": `{"components":{"schemas":{"B":{"discriminator":{"mapping":{"one":"ByName","two":"#/components/schemas/ByRef"},"propertyName":"p"},"x-also":{"$ref":"#/components/schemas/ByExtension"}},` +
-			`"ByExtension":{},"ByName":{},"ByRef":{}},"securitySchemes":{"Op":{"scheme":"bearer","type":"http"},"Root":{"scheme":"basic","type":"http"}},"x-components":{"a":1}},` + head +
+			`"ByComponents":{},"ByExtension":{},"ByName":{},"ByRef":{}},"securitySchemes":{"Op":{"scheme":"bearer","type":"http"},"Root":{"scheme":"basic","type":"http"}},"x-components":{"a":1,"also":{"$ref":"#/components/schemas/ByComponents"}}},` + head +
 			`{"/apis/g/v1/b":{"post":{"requestBody":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/B"}}}},"responses":{},"security":[{"Op":[]}]}},"x-paths":1}` + tail,
-		"apis/g/v2": `{"components":{"schemas":{"Loop1":{"items":{"$ref":"#/components/schemas/Loop2"}},"Loop2":{"items":{"$ref":"#/components/schemas/Loop1"}}},` + rootScheme + `,"x-components":{"a":1}},` + head +
+		"apis/g/v2": `{"components":{"schemas":{"ByComponents":{},"Loop1":{"items":{"$ref":"#/components/schemas/Loop2"}},"Loop2":{"items":{"$ref":"#/components/schemas/Loop1"}}},` + rootScheme + `,"x-components":{"a":1,"also":{"$ref":"#/components/schemas/ByComponents"}}},` + head +
 			`{"/apis/g/v2/c":{"get":{"responses":{"200":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Loop1"}}},"description":""}}}},"x-paths":1}` + tail,
-		"apis/g/v3": `{"components":{"schemas":{"Loop1":{"items":{"$ref":"#/components/schemas/Loop2"}},"Loop2":{"items":{"$ref":"#/components/schemas/Loop1"}}},` + rootScheme + `,"x-components":{"a":1}},` + head +
+		"apis/g/v3": `{"components":{"schemas":{"ByComponents":{},"Loop1":{"items":{"$ref":"#/components/schemas/Loop2"}},"Loop2":{"items":{"$ref":"#/components/schemas/Loop1"}}},` + rootScheme + `,"x-components":{"a":1,"also":{"$ref":"#/components/schemas/ByComponents"}}},` + head +
 			`{"/apis/g/v2/c":{"get":{"responses":{"200":{"content":{"application/json":{"schema":{"$ref":"#/components/schemas/Loop1"}}},"description":""}}}},"/apis/g/v3/d":{"$ref":"#/paths/~1apis~1g~1v2~1c"},"x-paths":1}` + tail,
-		"version": `{"components":{` + rootScheme + `,"x-components":{"a":1}},` + head + `{"/version/":{"get":{"responses":{}}},"x-paths":1}` + tail,
+		"version": `{"components":{"schemas":{"ByComponents":{}},` + rootScheme + `,"x-components":{"a":1,"also":{"$ref":"#/components/schemas/ByComponents"}}},` + head + `{"/version/":{"get":{"responses":{}}},"x-paths":1}` + tail,
 	}
 	if got := slices.Sorted(maps.Keys(documents)); !slices.Equal(got, slices.Sorted(maps.Keys(want))) {
 		t.Fatalf("paths %v", got)
@@ -137,9 +138,9 @@ func TestSplitErrors(t *testing.T) {
 func TestMerge(t *testing.T) {
 	a := mustParse(t, doc(`"paths":{"/api/v1/a":{"$ref":"#/components/schemas/S"}},"components":{"schemas":{"S":{"default":1.0},"A":{}},"x-c":1},"x-a":1,"tags":[1]`))
 	b := mustParse(t, `{"openapi":"3.0.3","info":{"title":"other"},"paths":{"/api/v1/b":{}},"components":{"schemas":{"S":{"default":1.0},"B":{}},"responses":{"R":{"description":""}}},"x-b":2}`)
-	merged, err := spec3.Merge(spec3.Part{Source: "a", Document: a}, spec3.Part{Source: "b", Document: b})
-	if err != nil {
-		t.Fatal(err)
+	merged, conflicts := spec3.Merge(spec3.Part{Source: "a", Document: a}, spec3.Part{Source: "b", Document: b})
+	if len(conflicts) > 0 {
+		t.Fatal(conflicts[0])
 	}
 	const want = `{"components":{"responses":{"R":{"description":""}},"schemas":{"A":{},"B":{},"S":{"default":1.0}},"x-c":1},"info":{"title":"t","version":"v1"},"openapi":"3.0.0",` +
 		`"paths":{"/api/v1/a":{"$ref":"#/components/schemas/S"},"/api/v1/b":{}},"tags":[1],"x-a":1,"x-b":2}`
@@ -149,9 +150,9 @@ func TestMerge(t *testing.T) {
 	if again := mustParse(t, string(merged.JSON())); again.Tag() != merged.Tag() {
 		t.Error("the tag is not that of the bytes")
 	}
-	same, err := spec3.Merge(spec3.Part{Source: "a", Document: a}, spec3.Part{Source: "copy", Document: mustParse(t, string(a.JSON()))})
-	if err != nil || same.Tag() != a.Tag() {
-		t.Errorf("a document merged with itself: %v", err)
+	same, conflicts := spec3.Merge(spec3.Part{Source: "a", Document: a}, spec3.Part{Source: "copy", Document: mustParse(t, string(a.JSON()))})
+	if len(conflicts) > 0 || same.Tag() != a.Tag() {
+		t.Errorf("a document merged with itself: %v", conflicts)
 	}
 }
 
@@ -166,22 +167,93 @@ func TestMergeConflicts(t *testing.T) {
 		"a component extension": {`"paths":{},"components":{"x-a":1}`, `"paths":{},"components":{"x-a":2}`, "/components/x-a"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := spec3.Merge(
-				spec3.Part{Source: "zero.json", Document: mustParse(t, doc(`"paths":{}`))},
-				spec3.Part{Source: "one.json", Document: mustParse(t, doc(tc.a))},
+			zero, one := mustParse(t, doc(`"paths":{}`)), mustParse(t, doc(tc.a))
+			merged, conflicts := spec3.Merge(
+				spec3.Part{Source: "zero.json", Document: zero},
+				spec3.Part{Source: "one.json", Document: one},
 				spec3.Part{Source: "two.json", Document: mustParse(t, doc(tc.b))})
-			conflict, ok := errors.AsType[*spec3.ConflictError](err)
-			if !ok {
-				t.Fatalf("error %v", err)
+			if len(conflicts) != 1 {
+				t.Fatalf("conflicts %v", conflicts)
 			}
-			if want := (spec3.ConflictError{Pointer: tc.pointer, First: "one.json", Second: "two.json", Index: 2}); *conflict != want {
-				t.Errorf("got %+v, want %+v", *conflict, want)
+			if want := (spec3.ConflictError{Pointer: tc.pointer, First: "one.json", Second: "two.json", Index: 2}); *conflicts[0] != want {
+				t.Errorf("got %+v, want %+v", *conflicts[0], want)
 			}
-			if want := "one.json and two.json both define " + tc.pointer + ", and not the same way"; err.Error() != want {
-				t.Errorf("got %q, want %q", err, want)
+			if got, want := conflicts[0].Error(), "one.json and two.json both define "+tc.pointer+", and not the same way"; got != want {
+				t.Errorf("got %q, want %q", got, want)
+			}
+			if without, _ := spec3.Merge(spec3.Part{Document: zero}, spec3.Part{Document: one}); merged.Tag() != without.Tag() {
+				t.Error("what is left out has left something behind")
 			}
 		})
 	}
+}
+
+// What is left out contradicts nobody, whatever the order of names.
+func TestMergeLeftOutPartsContradictNobody(t *testing.T) {
+	for _, names := range [][2]string{{"x", "y"}, {"y", "x"}} {
+		part := func(source, schemas string) spec3.Part {
+			schemas = strings.NewReplacer("first", names[0], "second", names[1]).Replace(schemas)
+			return spec3.Part{Source: source, Document: mustParse(t, doc(`"paths":{},"components":{"schemas":{`+schemas+`}}`))}
+		}
+		merged, conflicts := spec3.Merge(
+			part("a", `"second":{"type":"string"}`),
+			part("b", `"second":{"type":"number"},"first":{"type":"string"}`),
+			part("c", `"first":{"type":"number"}`))
+		if len(conflicts) != 1 || conflicts[0].First != "a" || conflicts[0].Second != "b" {
+			t.Errorf("conflicts %v", conflicts)
+		}
+		if !strings.Contains(string(merged.JSON()), `"`+names[0]+`":{"type":"number"}`) {
+			t.Errorf("c is not part of %s", merged.JSON())
+		}
+	}
+}
+
+// Work that grows faster than the document is bounded.
+func TestHostileDocumentsAreRefusedInTime(t *testing.T) {
+	many := func(n int, format string) string {
+		var b strings.Builder
+		for i := range n {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, format, i)
+		}
+		return b.String()
+	}
+	t.Run("many group-versions that share much", func(t *testing.T) {
+		d := mustParse(t, `{"openapi":"3.0.0","info":{"description":"`+strings.Repeat("x", 1<<20)+`"},"paths":{`+many(1000, `"/apis/g%d/v1":{}`)+`}}`)
+		if _, err := d.Split(); !errors.Is(err, spec3.ErrTooLarge) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("many group-versions", func(t *testing.T) {
+		d := mustParse(t, doc(`"paths":{`+many(20_000, `"/apis/g%d/v1":{}`)+`}`))
+		if documents, err := d.Split(); err != nil || len(documents) != 20_000 {
+			t.Errorf("%d documents, error %v", len(documents), err)
+		}
+	})
+	t.Run("many references below a large component", func(t *testing.T) {
+		_, err := spec3.Parse([]byte(doc(`"paths":{},"components":{"schemas":{"A":{"properties":{`+many(40_000, `"p%d":{}`)+
+			`}},"B":{"allOf":[`+many(40_000, `{"$ref":"#/components/schemas/A/properties/p%d"}`)+`]}}}`)), spec3.Limits{})
+		if !errors.Is(err, spec3.ErrTooLarge) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("many unknown sections", func(t *testing.T) {
+		mustParse(t, doc(`"paths":{},"components":{`+many(40_000, `"u%d":{}`)+`,"schemas":{`+many(40_000, `"s%d":{}`)+`},"x-refs":[]},"x-more":{}`))
+	})
+	t.Run("more paths than anybody has", func(t *testing.T) {
+		_, err := spec3.Parse([]byte(doc(`"paths":{`+many(200_001, `"/a%d":{}`)+`}`)), spec3.Limits{})
+		if !errors.Is(err, spec3.ErrTooLarge) {
+			t.Errorf("error %v", err)
+		}
+	})
+	t.Run("data that protobuf would blow up", func(t *testing.T) {
+		d := mustParse(t, doc(`"paths":{},"x-d":[`+strings.Repeat("1,", 1<<20)+`1]`))
+		if _, err := spec3.Protobuf(d.JSON()); !errors.Is(err, spec3.ErrTooLarge) {
+			t.Errorf("error %v", err)
+		}
+	})
 }
 
 // Kubernetes' documents, merged into one and split again, are what they were, but
@@ -195,9 +267,9 @@ func TestMergeAndSplitKubernetes(t *testing.T) {
 		parts = append(parts, spec3.Part{Source: path, Document: d})
 	}
 	slices.SortFunc(parts, func(a, b spec3.Part) int { return strings.Compare(a.Source, b.Source) })
-	merged, err := spec3.Merge(parts...)
-	if err != nil {
-		t.Fatal(err)
+	merged, conflicts := spec3.Merge(parts...)
+	if len(conflicts) > 0 {
+		t.Fatal(conflicts[0])
 	}
 	documents, err := merged.Split()
 	if err != nil {

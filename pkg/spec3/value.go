@@ -13,8 +13,8 @@ import (
 // Limits bounds what a text may ask of the process. The zero value of a field
 // stands for its default.
 type Limits struct {
-	// MaxBytes bounds a text, and the JSON that YAML aliases expand to.
-	// Default: [DefaultMaxBytes].
+	// MaxBytes bounds a text, and the JSON that all of its YAML documents together
+	// expand to. Default: [DefaultMaxBytes].
 	MaxBytes int64
 	// MaxYAMLBytes bounds a YAML text, which costs many times its size in memory
 	// while it is parsed. Default: [DefaultMaxYAMLBytes].
@@ -54,10 +54,11 @@ type Value struct {
 }
 
 // Decode reads the values of a text: one for JSON, one per document that is not
-// empty for YAML. Text that begins with a brace or bracket is JSON. YAML follows
-// the JSON schema of YAML 1.2: numbers keep their literal where JSON can say it,
-// timestamps are strings, aliases and merge keys are expanded, and what JSON has
-// no word for (infinity, other tags) is an error.
+// empty for YAML. Text that begins with a brace or bracket is JSON. Plain scalars of
+// YAML are what the YAML library takes them for (null, true, 1, 0x1F, 1.0; yes and
+// no are strings): numbers keep their literal where JSON can say it, timestamps are
+// strings, aliases and merge keys are expanded, and what JSON has no word for
+// (infinity, other tags) is an error.
 //
 // The syntax of JSON text is checked by what reads the value, not here. The
 // values refer to text, which must not be changed afterwards.

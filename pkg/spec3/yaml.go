@@ -23,6 +23,7 @@ func decodeYAML(text []byte, limits Limits) (values []Value, err error) {
 		}
 	}()
 	dec := yaml.NewDecoder(bytes.NewReader(text))
+	w := yamlWriter{limits: limits}
 	for {
 		var doc yaml.Node
 		err := dec.Decode(&doc)
@@ -39,11 +40,11 @@ func decodeYAML(text []byte, limits Limits) (values []Value, err error) {
 		if root.ShortTag() == "!!null" {
 			continue
 		}
-		w := yamlWriter{limits: limits}
-		if err := w.node(root, 0); err != nil {
+		json, err := w.value(root)
+		if err != nil {
 			return nil, err
 		}
-		values = append(values, Value{json: w.out, node: root})
+		values = append(values, Value{json: json, node: root})
 	}
 }
 
@@ -65,26 +66,47 @@ func yamlError(err error) *Error {
 	return &Error{Err: reason}
 }
 
-// yamlWriter writes YAML nodes as JSON, literals as they were written.
+// yamlWriter writes YAML nodes as JSON, literals as they were written. One serves
+// all documents of a text, so that its bounds are those of the text.
 type yamlWriter struct {
 	out    []byte
 	limits Limits
-	// steps counts the members visited: nested merge keys can visit many without
+	// steps counts the nodes visited: aliases and merge keys can visit many without
 	// writing any.
 	steps int64
+}
+
+// bytesPerStep is how many bytes of JSON allow for one node to be visited. Every
+// node that is written takes two, with its separator.
+const bytesPerStep = 2
+
+// value writes one document and returns its JSON.
+func (w *yamlWriter) value(n *yaml.Node) ([]byte, error) {
+	start := len(w.out)
+	if err := w.node(n, 0); err != nil {
+		return nil, err
+	}
+	return w.out[start:len(w.out):len(w.out)], nil
 }
 
 func (w *yamlWriter) fail(n *yaml.Node, format string, args ...any) error {
 	return &Error{Line: n.Line, Column: n.Column, Err: fmt.Errorf(format, args...)}
 }
 
-func (w *yamlWriter) node(n *yaml.Node, depth int) error {
-	w.steps++
-	if int64(len(w.out)) > w.limits.MaxBytes {
-		return w.fail(n, "%w: its aliases expand to more than %d bytes", ErrTooLarge, w.limits.MaxBytes)
+// step counts a node and checks the bounds.
+func (w *yamlWriter) step(n *yaml.Node, depth int) error {
+	if w.steps++; w.steps > w.limits.MaxBytes/bytesPerStep || int64(len(w.out)) > w.limits.MaxBytes {
+		return w.fail(n, "%w: its aliases and merge keys expand to more than %d bytes", ErrTooLarge, w.limits.MaxBytes)
 	}
 	if depth > w.limits.MaxDepth {
 		return w.fail(n, "%w: more than %d levels", ErrTooDeep, w.limits.MaxDepth)
+	}
+	return nil
+}
+
+func (w *yamlWriter) node(n *yaml.Node, depth int) error {
+	if err := w.step(n, depth); err != nil {
+		return err
 	}
 	switch n.Kind {
 	case yaml.AliasNode:
@@ -111,20 +133,20 @@ func (w *yamlWriter) node(n *yaml.Node, depth int) error {
 
 func (w *yamlWriter) mapping(n *yaml.Node, depth int) error {
 	w.out = append(w.out, '{')
-	seen := make(map[string]bool, len(n.Content)/2)
-	first := true
-	write := func(key string, value *yaml.Node) error {
-		if !first {
-			w.out = append(w.out, ',')
-		}
-		first = false
-		if err := w.quote(n, key); err != nil {
-			return err
-		}
-		w.out = append(w.out, ':')
-		return w.node(value, depth+1)
+	written := make(map[string]bool, len(n.Content)/2)
+	if err := w.members(n, written, depth); err != nil {
+		return err
 	}
+	w.out = append(w.out, '}')
+	return nil
+}
+
+// members writes the members of a mapping that are not written yet, and then those
+// that it merges: what is merged yields to what is written out, and to what was
+// merged before (YAML merge key language-independent type).
+func (w *yamlWriter) members(n *yaml.Node, written map[string]bool, depth int) error {
 	var merges []*yaml.Node
+	seen := make(map[string]bool, len(n.Content)/2)
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		key, value := resolveAlias(n.Content[i]), n.Content[i+1]
 		if key.ShortTag() == "!!merge" {
@@ -138,54 +160,46 @@ func (w *yamlWriter) mapping(n *yaml.Node, depth int) error {
 			return w.fail(key, "%w %q", ErrDuplicateName, key.Value)
 		}
 		seen[key.Value] = true
-		if err := write(key.Value, value); err != nil {
+		if written[key.Value] {
+			if err := w.step(value, depth); err != nil {
+				return err
+			}
+			continue
+		}
+		if len(written) > 0 {
+			w.out = append(w.out, ',')
+		}
+		written[key.Value] = true
+		if err := w.quote(key, key.Value); err != nil {
+			return err
+		}
+		w.out = append(w.out, ':')
+		if err := w.node(value, depth+1); err != nil {
 			return err
 		}
 	}
-	// What is merged yields to what is written out, and to what was merged before
-	// (YAML merge key language-independent type).
 	for _, merge := range merges {
-		if err := w.merge(merge, seen, write, depth); err != nil {
+		if err := w.merge(merge, written, depth+1); err != nil {
 			return err
 		}
 	}
-	w.out = append(w.out, '}')
 	return nil
 }
 
-func (w *yamlWriter) merge(n *yaml.Node, seen map[string]bool, write func(string, *yaml.Node) error, depth int) error {
-	if depth > w.limits.MaxDepth {
-		return w.fail(n, "%w: more than %d levels of merge keys", ErrTooDeep, w.limits.MaxDepth)
+func (w *yamlWriter) merge(n *yaml.Node, written map[string]bool, depth int) error {
+	if err := w.step(n, depth); err != nil {
+		return err
 	}
 	switch n = resolveAlias(n); n.Kind {
 	case yaml.SequenceNode:
 		for _, item := range n.Content {
-			if err := w.merge(item, seen, write, depth+1); err != nil {
+			if err := w.merge(item, written, depth+1); err != nil {
 				return err
 			}
 		}
 		return nil
 	case yaml.MappingNode:
-		for i := 0; i+1 < len(n.Content); i += 2 {
-			if w.steps++; w.steps > w.limits.MaxBytes {
-				return w.fail(n, "%w: its merge keys name more than %d members", ErrTooLarge, w.limits.MaxBytes)
-			}
-			key, value := resolveAlias(n.Content[i]), n.Content[i+1]
-			if key.ShortTag() == "!!merge" {
-				if err := w.merge(value, seen, write, depth+1); err != nil {
-					return err
-				}
-				continue
-			}
-			if seen[key.Value] {
-				continue
-			}
-			seen[key.Value] = true
-			if err := write(key.Value, value); err != nil {
-				return err
-			}
-		}
-		return nil
+		return w.members(n, written, depth)
 	}
 	return w.fail(n, "a merge key takes a mapping or a list of mappings")
 }
@@ -201,7 +215,7 @@ var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9
 
 func (w *yamlWriter) scalar(n *yaml.Node) error {
 	switch tag := n.ShortTag(); tag {
-	case "!!str", "!!timestamp":
+	case "!!str", "!!timestamp", "!!merge": // "<<" is a merge key only as a key
 		return w.quote(n, n.Value)
 	case "!!null":
 		w.out = append(w.out, "null"...)
@@ -229,7 +243,8 @@ func (w *yamlWriter) scalar(n *yaml.Node) error {
 }
 
 // jsonLiteral writes YAML's other spellings of numbers (0x1F, 0o17, 1_000, .5,
-// 5., +1) as JSON.
+// 5., +1, 08.5) as JSON. An integer that begins with 0 is octal, as in YAML 1.1,
+// where it can be.
 func jsonLiteral(literal string) (string, bool) {
 	const longest = 128
 	literal = strings.TrimPrefix(strings.ReplaceAll(literal, "_", ""), "+")
@@ -242,6 +257,9 @@ func jsonLiteral(literal string) (string, bool) {
 	sign := ""
 	if rest, ok := strings.CutPrefix(literal, "-"); ok {
 		sign, literal = "-", rest
+	}
+	for len(literal) > 1 && literal[0] == '0' && '0' <= literal[1] && literal[1] <= '9' {
+		literal = literal[1:]
 	}
 	if strings.HasPrefix(literal, ".") {
 		literal = "0" + literal

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/seed-0662880d/openapi-server/pkg/spec3"
@@ -30,9 +29,7 @@ func decide(contributions []held) (outcome, error) {
 		}
 	}
 	// Equal documents need no merging, and that is the common case of several.
-	distinct := slices.Clone(top)
-	distinct = slices.CompactFunc(distinct, func(a, b held) bool { return a.packed.tag == b.packed.tag })
-	if len(distinct) == 1 {
+	if !slices.ContainsFunc(top, func(c held) bool { return c.packed.tag != top[0].packed.tag }) {
 		o.packed = top[0].packed
 		for _, c := range top {
 			o.sources = append(o.sources, c.source)
@@ -48,25 +45,24 @@ func decide(contributions []held) (outcome, error) {
 		}
 		parts = append(parts, spec3.Part{Source: c.source, Document: d})
 	}
-	for {
-		merged, err := spec3.Merge(parts...)
-		if conflict, ok := errors.AsType[*spec3.ConflictError](err); ok {
-			o.conflicts = append(o.conflicts, conflict)
-			parts = slices.Delete(parts, conflict.Index, conflict.Index+1)
-			continue
-		}
-		if err != nil {
-			return outcome{}, err
-		}
-		for _, p := range parts {
-			o.sources = append(o.sources, p.Source)
-		}
-		if len(parts) == 1 {
-			i := slices.IndexFunc(top, func(c held) bool { return c.source == parts[0].Source })
-			o.packed = top[i].packed
-			return o, nil
-		}
-		o.packed, err = pack(merged)
-		return o, err
+	merged, conflicts := spec3.Merge(parts...)
+	o.conflicts = conflicts
+	left := map[int]bool{}
+	for _, c := range conflicts {
+		left[c.Index] = true
 	}
+	for i, c := range top {
+		if !left[i] {
+			o.sources = append(o.sources, c.source)
+		}
+		if c.packed.tag == merged.Tag() {
+			o.packed = c.packed
+		}
+	}
+	if o.packed.gzip != nil {
+		return o, nil
+	}
+	var err error
+	o.packed, err = pack(merged)
+	return o, err
 }

@@ -66,6 +66,11 @@ type held struct {
 	packed   packed
 }
 
+// equal reports whether two contributions of one source to one path are the same.
+func (h held) equal(other *held) bool {
+	return h.packed.tag == other.packed.tag && h.priority == other.priority && h.stale == other.stale
+}
+
 // packed is a document in the form in which it is kept.
 type packed struct {
 	tag  string

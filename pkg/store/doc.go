@@ -27,6 +27,6 @@
 // # Concurrency
 //
 // All methods are safe for concurrent use. Reading a snapshot takes no lock.
-// Writers of different paths build side by side: a slow build delays its own path
-// and nothing else.
+// Nothing is locked while a document is built: a slow build delays what was set
+// together with it, and nothing else, not even a later change of its own path.
 package store

@@ -41,10 +41,16 @@ type Representation struct {
 // Document is what is published under one path. It is immutable, apart from forms
 // that are made on demand.
 type Document struct {
-	path     string
-	url      string
+	path    string
+	url     string
+	sources []string
+	*content
+}
+
+// content is what a document says, in all its forms. A document that changes
+// nothing but its sources keeps it.
+type content struct {
 	packed   packed
-	sources  []string
 	etags    [formats]string
 	cache    *variantCache
 	variants [formats]atomic.Pointer[variant]
@@ -52,16 +58,16 @@ type Document struct {
 	unpacked atomic.Bool
 }
 
-func newDocument(path string, o outcome, cache *variantCache) *Document {
-	d := &Document{
-		path:    path,
-		url:     "/openapi/v3/" + path + "?etag=" + o.packed.tag,
-		packed:  o.packed,
-		sources: o.sources,
-		cache:   cache,
+// newDocument returns the document that follows before, which may be nil.
+func newDocument(path string, o outcome, before *Document, cache *variantCache) *Document {
+	d := &Document{path: path, url: "/openapi/v3/" + path + "?etag=" + o.packed.tag, sources: o.sources}
+	if before != nil && before.packed.tag == o.packed.tag {
+		d.content = before.content
+		return d
 	}
+	d.content = &content{packed: o.packed, cache: cache}
 	for f := range formats {
-		d.etags[f] = etag(d.packed.tag, Format(f))
+		d.etags[f] = etag(o.packed.tag, Format(f))
 	}
 	return d
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -76,7 +77,13 @@ func TestPartsAreMerged(t *testing.T) {
 		f := newFixture(t, Options{})
 		f.set(t, c("a.json", "A", ""))
 		before := rootJSON(t, f.Snapshot(), Nested)
+		if _, err := f.Snapshot().Document(path).Representation(context.Background(), Protobuf); err != nil {
+			t.Fatal(err)
+		}
 		f.set(t, c("b.json", "A", ""))
+		if f.Snapshot().Document(path).variants[Protobuf].Load() == nil {
+			t.Error("the forms that were made are gone, though nothing changed")
+		}
 		if got := sources(f); got != "a.json b.json" || rootJSON(t, f.Snapshot(), Nested) != before {
 			t.Errorf("published: %s", got)
 		}

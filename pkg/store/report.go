@@ -11,7 +11,7 @@ type report struct {
 }
 
 // report logs and counts who is shadowed and who is in conflict on a path, when
-// that has changed. Its caller holds the slot and publishing.
+// that has changed. Its caller holds publishing.
 func (s *Store) report(b *build) {
 	now := report{shadowed: b.outcome.shadowed}
 	for _, c := range b.outcome.conflicts {

@@ -28,8 +28,12 @@ func TestRootDocument(t *testing.T) {
 	if got := rootJSON(t, f.Snapshot(), Flat); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
+	rebuilds := f.metric(t, "openapi_server_rebuilds_total", "document")
 	if err := f.Delete("s"); err != nil {
 		t.Fatal(err)
+	}
+	if got := f.metric(t, "openapi_server_rebuilds_total", "document"); got != rebuilds {
+		t.Error("a document that is gone is counted as built")
 	}
 	if got := rootJSON(t, f.Snapshot(), Nested); got != `{"paths":{}}` {
 		t.Errorf("after everything was taken back: %s", got)
@@ -235,39 +239,94 @@ func TestWritersAndReaders(t *testing.T) {
 	}
 }
 
-// A build that takes long holds up its own path and nothing else.
+// A build that takes long holds up nobody: not other paths, not those who set one of
+// its paths together with others, and not even a later change of the same path.
 func TestSlowBuildDelaysNoOther(t *testing.T) {
 	f := newFixture(t, Options{})
 	entered, gate := make(chan struct{}), make(chan struct{})
 	f.decide = func(h []held) (outcome, error) {
-		if h[0].source == "slow" {
+		if len(h) == 1 && h[0].source == "slow" {
 			close(entered)
 			<-gate
 		}
 		return decide(h)
 	}
+	c := func(source, path, content string) Contribution {
+		return Contribution{Source: source, Path: path, Document: document(t, "/"+path+"/"+source, "A-"+source, content)}
+	}
 	slow := make(chan error)
-	go func() {
-		slow <- f.Set(Contribution{Source: "slow", Path: "apis/slow/v1", Document: document(t, "/apis/slow/v1/a", "A", "")})
-	}()
+	go func() { slow <- f.Set(c("slow", "apis/z/v1", ""), c("other", "apis/a/v1", "")) }()
 	<-entered
-	// While it is stuck, others are set, changed and taken back, and read.
-	fast := Contribution{Source: "fast", Path: "apis/fast/v1", Document: document(t, "/apis/fast/v1/a", "A", "1")}
-	f.set(t, fast)
-	fast.Document = document(t, "/apis/fast/v1/a", "A", "2")
-	f.set(t, fast)
-	if d := f.Snapshot().Document("apis/fast/v1"); d == nil || d.Tag() != fast.Document.Tag() {
-		t.Error("the fast one is not published")
+	published := func(path, tag string) {
+		t.Helper()
+		if d := f.Snapshot().Document(path); d == nil || d.Tag() != tag {
+			t.Errorf("%s is not published", path)
+		}
 	}
-	if f.Snapshot().Document("apis/slow/v1") != nil {
-		t.Error("the slow one is published before it was built")
+	// While it is stuck, others are set, changed and taken back.
+	fast := c("fast", "apis/fast/v1", "1")
+	f.set(t, fast)
+	fast = c("fast", "apis/fast/v1", "2")
+	f.set(t, fast)
+	published("apis/fast/v1", fast.Document.Tag())
+	// So are paths that wait to be published with it.
+	f.set(t, c("third", "apis/a/v1", ""))
+	if got := f.Snapshot().Document("apis/a/v1").Sources(); strings.Join(got, " ") != "other third" {
+		t.Errorf("sources: %v", got)
 	}
+	// And the path itself: this build includes what the stuck one is about.
+	f.set(t, c("later", "apis/z/v1", ""))
+	if got := f.Snapshot().Document("apis/z/v1").Sources(); strings.Join(got, " ") != "later slow" {
+		t.Errorf("sources: %v", got)
+	}
+	before := f.Snapshot()
 	close(gate)
 	if err := <-slow; err != nil {
 		t.Fatal(err)
 	}
-	if f.Snapshot().Document("apis/slow/v1") == nil {
-		t.Error("the slow one is not published")
+	if f.Snapshot() != before {
+		t.Error("the build that came too late was published all the same")
+	}
+	if err := f.Delete("slow"); err != nil {
+		t.Fatal(err)
+	}
+	if got := f.Snapshot().Document("apis/z/v1").Sources(); strings.Join(got, " ") != "later" {
+		t.Errorf("sources: %v", got)
+	}
+}
+
+func TestApplyDoesNotTouchItsArguments(t *testing.T) {
+	u := Update{Source: "s", Contributions: []Contribution{{Path: "api/v1", Document: document(t, "/api/v1/a", "A", "")}}}
+	var both sync.WaitGroup
+	for range 2 {
+		f := newFixture(t, Options{})
+		both.Go(func() {
+			if err := f.Apply(u); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	both.Wait()
+	if u.Contributions[0].Source != "" {
+		t.Error("the source was written into the caller's slice")
+	}
+}
+
+func TestApplyOfOneSourceTwice(t *testing.T) {
+	f := newFixture(t, Options{})
+	u := Update{Source: "s", Contributions: []Contribution{{Path: "api/v1", Document: document(t, "/api/v1/a", "A", "")}}}
+	if err := f.Apply(u, Update{Source: "s"}); err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Snapshot().Documents()) != 0 || len(f.slots) != 0 {
+		t.Error("the second update is not all that the source contributes")
+	}
+}
+
+func TestMetricsRegisteredTwiceAreAnError(t *testing.T) {
+	f := newFixture(t, Options{})
+	if _, err := New(Options{Registerer: f.registry}); err == nil || !strings.Contains(err.Error(), "registering the store's metrics") {
+		t.Errorf("error %v", err)
 	}
 }
 

@@ -52,9 +52,9 @@ func Contributions(name string, text []byte, limits spec3.Limits) ([]store.Contr
 	}
 	contributions := make([]store.Contribution, 0, len(paths))
 	for _, path := range paths {
-		d, err := spec3.Merge(byPath[path]...)
-		if err != nil {
-			return nil, err
+		d, conflicts := spec3.Merge(byPath[path]...)
+		if len(conflicts) > 0 {
+			return nil, conflicts[0]
 		}
 		contributions = append(contributions, store.Contribution{Path: path, Priority: store.PriorityDocument, Document: d})
 	}

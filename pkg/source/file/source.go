@@ -67,15 +67,19 @@ type state struct {
 }
 
 // New returns a source of files and folders. It reads nothing yet; an error names
-// a path that does not exist.
+// a path that does not exist, or is that of registering metrics twice.
 func New(paths []string, s Store, o Options) (*Source, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	m, err := newMetrics(o.Registerer)
+	if err != nil {
+		return nil, err
+	}
 	src := &Source{
 		store:    s,
 		log:      o.Logger,
-		metrics:  newMetrics(o.Registerer),
+		metrics:  m,
 		limits:   o.Limits,
 		resync:   o.Resync,
 		files:    map[string]*state{},
