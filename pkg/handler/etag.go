@@ -47,7 +47,7 @@ func anyMatches(lines []string, etag string, c comparison) bool {
 			if !ok {
 				break
 			}
-			if found == etag && !(c == strong && isWeak) {
+			if found == etag && (c == weak || !isWeak) {
 				return true
 			}
 		}

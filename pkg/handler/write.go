@@ -51,6 +51,7 @@ type rangeWriter struct {
 	failed  bool
 }
 
+// WriteHeader implements [http.ResponseWriter].
 func (w *rangeWriter) WriteHeader(code int) {
 	if code != http.StatusRequestedRangeNotSatisfiable {
 		w.ResponseWriter.WriteHeader(code)
@@ -61,6 +62,7 @@ func (w *rangeWriter) WriteHeader(code int) {
 		fmt.Sprintf("the document has no bytes %q", w.request.Header.Get("Range")))
 }
 
+// Write implements [http.ResponseWriter].
 func (w *rangeWriter) Write(p []byte) (int, error) {
 	if w.failed {
 		return len(p), nil
