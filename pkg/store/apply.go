@@ -14,8 +14,10 @@ type change struct {
 	source string
 	// set are added, or replace those to the same paths.
 	set []Contribution
-	// packed are the documents of set, in the same order.
+	// packed are the documents of set, in the same order, and took is how long each
+	// took to pack.
 	packed []packed
+	took   []time.Duration
 	// remove are paths whose contributions go; with removeOthers those to all paths
 	// go that are not set.
 	remove       []string
@@ -30,7 +32,7 @@ type build struct {
 	generation    int64
 	contributions []held
 	outcome       outcome
-	took          time.Duration
+	took          time.Duration // packing included
 }
 
 // apply is what every change goes through. Documents are compressed first and paths
@@ -70,6 +72,7 @@ func (s *Store) pack(changes []change) error {
 	for i := range changes {
 		c := &changes[i]
 		c.packed = make([]packed, len(c.set))
+		c.took = make([]time.Duration, len(c.set))
 		for j := range c.set {
 			contribution := &c.set[j]
 			if known, ok := s.held(contribution); ok {
@@ -78,7 +81,9 @@ func (s *Store) pack(changes []change) error {
 			}
 			group.Go(func() (err error) {
 				defer recovered(&err, contribution.Path)
+				start := time.Now()
 				c.packed[j], err = pack(contribution.Document)
+				c.took[j] = time.Since(start)
 				return err
 			})
 		}
@@ -106,12 +111,14 @@ func (s *Store) contribute(changes []change) []*build {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	touched := map[string]*slot{}
+	took := map[string]time.Duration{}
 	for i := range changes {
 		c := &changes[i]
 		set := map[string]bool{}
 		for j := range c.set {
 			path := c.set[j].Path
 			set[path] = true
+			took[path] += c.took[j]
 			h := held{source: c.source, priority: c.set[j].Priority, stale: c.set[j].Stale, packed: c.packed[j]}
 			s.replaceLocked(touched, path, c.source, &h)
 		}
@@ -132,7 +139,7 @@ func (s *Store) contribute(changes []change) []*build {
 	}
 	builds := make([]*build, 0, len(touched))
 	for _, sl := range touched {
-		builds = append(builds, &build{slot: sl, generation: sl.generation, contributions: sl.contributions})
+		builds = append(builds, &build{slot: sl, generation: sl.generation, contributions: sl.contributions, took: took[sl.path]})
 	}
 	return builds
 }
@@ -209,7 +216,7 @@ func (s *Store) run(b *build) (err error) {
 	if b.outcome, err = s.decide(b.contributions); err != nil {
 		return fmt.Errorf("%s: %w", b.slot.path, err)
 	}
-	b.took = time.Since(start)
+	b.took += time.Since(start)
 	return nil
 }
 
