@@ -103,7 +103,10 @@ func (v Value) Member(name string) (string, bool) {
 	return token.String(), true
 }
 
-// canonical returns the canonical form of the value, in memory of its own.
+// Canonical returns the canonical form of the value, in memory of its own. Errors are
+// of type [*Error] and wrap [ErrTooDeep] or [ErrDuplicateName] where they apply.
+func (v Value) Canonical(limits Limits) ([]byte, error) { return v.canonical(limits) }
+
 func (v Value) canonical(limits Limits) ([]byte, error) {
 	limits = limits.withDefaults()
 	// Sorting members copies an object once per level, so the depth is bounded
