@@ -1,7 +1,6 @@
 package spec3
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"fmt"
 	"regexp"
@@ -46,6 +45,8 @@ type unit struct {
 	value []byte // canonical JSON; a part of some document's json
 	sum   [sha256.Size]byte
 	refs  []unitKey // the units that this one refers to, each once
+	// piece is the member in compressed form, in fragments, where value is nil.
+	piece *piece
 }
 
 // unitKey names a unit: {"", "info"}, {"paths", "/api/v1/pods"} or
@@ -197,23 +198,19 @@ func (d *Document) unit(key unitKey) *unit {
 // assemble writes the canonical bytes of a document of the given units, which
 // are sorted, and returns it with its tag.
 func assemble(d Document) *Document {
-	size := 64
-	grow := func(units []unit) {
-		for i := range units {
-			size += len(units[i].raw) + len(units[i].value) + 2
-		}
-	}
-	grow(d.root)
-	grow(d.paths)
-	for i := range d.sections {
-		size += len(d.sections[i].raw) + len(d.sections[i].value) + 4
-		grow(d.sections[i].entries)
-	}
-	size += len(d.pathsName) + len(d.componentsName)
-	out := Document{pathsName: d.pathsName, componentsName: d.componentsName}
-	buf := make([]byte, 0, size)
+	size := 0
+	count := func(u *unit) { size += len(u.raw) + 1 + len(u.value) }
+	d.walk(func(text ...byte) { size += len(text) }, count)
 
-	member := func(u unit) unit {
+	// The units are about to refer to the new bytes; those of the documents they come
+	// from stay as they are.
+	out := &d
+	out.root, out.paths, out.sections = slices.Clone(d.root), slices.Clone(d.paths), slices.Clone(d.sections)
+	for i := range out.sections {
+		out.sections[i].entries = slices.Clone(out.sections[i].entries)
+	}
+	buf := make([]byte, 0, size)
+	out.walk(func(text ...byte) { buf = append(buf, text...) }, func(u *unit) {
 		start := len(buf)
 		buf = append(buf, u.raw...)
 		u.raw = buf[start:len(buf):len(buf)]
@@ -221,68 +218,78 @@ func assemble(d Document) *Document {
 		start = len(buf)
 		buf = append(buf, u.value...)
 		u.value = buf[start:len(buf):len(buf)]
-		buf = append(buf, ',')
-		return u
-	}
-	closeObject := func() {
-		buf = append(bytes.TrimSuffix(buf, []byte{','}), '}')
-	}
-	open := func(name []byte) {
-		buf = append(buf, name...)
-		buf = append(buf, ":{"...)
-	}
-	components := func() {
-		open(d.componentsName)
-		for _, s := range d.sections {
-			if s.whole {
-				out.sections = append(out.sections, section{unit: member(s.unit), whole: true})
-				continue
-			}
-			open(s.raw)
-			entries := make([]unit, 0, len(s.entries))
-			for _, e := range s.entries {
-				entries = append(entries, member(e))
-			}
-			closeObject()
-			buf = append(buf, ',')
-			out.sections = append(out.sections, section{unit: s.unit, entries: entries})
-		}
-		closeObject()
-		buf = append(buf, ',')
-	}
-	paths := func() {
-		open(d.pathsName)
-		for _, p := range d.paths {
-			out.paths = append(out.paths, member(p))
-		}
-		closeObject()
-		buf = append(buf, ',')
-	}
-
-	buf = append(buf, '{')
-	todo := []struct {
-		name    string
-		present bool
-		write   func()
-	}{{componentsMember, d.componentsName != nil, components}, {pathsMember, d.pathsName != nil, paths}}
-	for _, u := range d.root {
-		for len(todo) > 0 && compareNames(todo[0].name, u.name) < 0 {
-			if todo[0].present {
-				todo[0].write()
-			}
-			todo = todo[1:]
-		}
-		out.root = append(out.root, member(u))
-	}
-	for _, t := range todo {
-		if t.present {
-			t.write()
-		}
-	}
-	closeObject()
+	})
 	out.json = buf
 	out.setTag()
-	return &out
+	return out
+}
+
+// walk visits the canonical bytes of a document in their order: the members that are
+// units, and what stands between them.
+func (d *Document) walk(between func(text ...byte), member func(u *unit)) {
+	comma := false
+	separate := func() {
+		if comma {
+			between(',')
+		}
+		comma = true
+	}
+	open := func(name []byte) {
+		separate()
+		between(name...)
+		between(':', '{')
+		comma = false
+	}
+	closeObject := func() {
+		between('}')
+		comma = true
+	}
+	units := func(list []unit) {
+		for i := range list {
+			separate()
+			member(&list[i])
+		}
+	}
+	objects := []struct {
+		name []byte
+		sort string
+		body func()
+	}{
+		{d.componentsName, componentsMember, func() {
+			for i := range d.sections {
+				s := &d.sections[i]
+				if s.whole {
+					separate()
+					member(&s.unit)
+					continue
+				}
+				open(s.raw)
+				units(s.entries)
+				closeObject()
+			}
+		}},
+		{d.pathsName, pathsMember, func() { units(d.paths) }},
+	}
+	before := func(name string) {
+		for len(objects) > 0 && (name == "" || compareNames(objects[0].sort, name) < 0) {
+			if o := objects[0]; o.name != nil {
+				open(o.name)
+				o.body()
+				closeObject()
+			}
+			objects = objects[1:]
+		}
+	}
+	between('{')
+	for i := range d.root {
+		if name := d.root[i].name; name != "" {
+			before(name)
+		}
+		separate()
+		member(&d.root[i])
+	}
+	before("")
+	between('}')
 }
 
 // clip shortens a literal for an error message.

@@ -20,6 +20,15 @@ type Part struct {
 // nobody. The result depends on the documents and their order alone, and costs what
 // the parts cost.
 func Merge(parts ...Part) (merged *Document, conflicts []*ConflictError) {
+	merged, conflicts = merge(parts)
+	if merged != nil && merged.json == nil {
+		merged = assemble(*merged)
+	}
+	return merged, conflicts
+}
+
+// merge is Merge without writing the bytes of what is joined.
+func merge(parts []Part) (merged *Document, conflicts []*ConflictError) {
 	var accepted []int
 	owners := map[unitKey]owner{}
 	for i, p := range parts {
@@ -97,7 +106,7 @@ func (k unitKey) pointer() string {
 	return pointerTo(componentsMember, k.section, k.name)
 }
 
-// join writes the document of all units that have an owner.
+// join returns the document of all units that have an owner, without its bytes.
 func join(parts []Part, accepted []int, owners map[unitKey]owner) *Document {
 	var out Document
 	sections := map[string]*section{}
@@ -132,7 +141,7 @@ func join(parts []Part, accepted []int, owners map[unitKey]owner) *Document {
 		out.sections = append(out.sections, *s)
 	}
 	slices.SortFunc(out.sections, func(a, b section) int { return compareNames(a.name, b.name) })
-	return assemble(out)
+	return &out
 }
 
 func firstOf(a, b []byte) []byte {

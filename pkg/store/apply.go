@@ -82,7 +82,11 @@ func (s *Store) pack(changes []change) error {
 			group.Go(func() (err error) {
 				defer recovered(&err, contribution.Path)
 				start := time.Now()
-				c.packed[j], err = pack(contribution.Document)
+				if contribution.Part {
+					c.packed[j], err = packPart(contribution.Document, &s.pieces)
+				} else {
+					c.packed[j], err = pack(contribution.Document)
+				}
 				c.took[j] = time.Since(start)
 				return err
 			})
@@ -98,7 +102,7 @@ func (s *Store) held(c *Contribution) (packed, bool) {
 	defer s.mu.Unlock()
 	if sl := s.slots[c.Path]; sl != nil {
 		for _, h := range sl.contributions {
-			if h.source == c.Source && h.packed.tag == c.Document.Tag() {
+			if h.source == c.Source && h.packed.tag == c.Document.Tag() && (h.packed.fragment != nil) == c.Part {
 				return h.packed, true
 			}
 		}

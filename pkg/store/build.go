@@ -30,13 +30,17 @@ func decide(contributions []held) (outcome, error) {
 	}
 	// Equal documents need no merging, and that is the common case of several.
 	if !slices.ContainsFunc(top, func(c held) bool { return c.packed.tag != top[0].packed.tag }) {
-		o.packed = top[0].packed
+		o.packed = top[0].packed.whole()
 		for _, c := range top {
 			o.sources = append(o.sources, c.source)
 		}
 		return o, nil
 	}
 
+	if !slices.ContainsFunc(top, func(c held) bool { return c.packed.fragment == nil }) {
+		o.compose(top)
+		return o, nil
+	}
 	parts := make([]spec3.Part, 0, len(top))
 	for _, c := range top {
 		d, err := c.packed.unpack()
@@ -46,23 +50,39 @@ func decide(contributions []held) (outcome, error) {
 		parts = append(parts, spec3.Part{Source: c.source, Document: d})
 	}
 	merged, conflicts := spec3.Merge(parts...)
+	o.settle(top, conflicts)
+	for _, c := range top {
+		if c.packed.tag == merged.Tag() {
+			o.packed = c.packed.whole()
+			return o, nil
+		}
+	}
+	var err error
+	o.packed, err = pack(merged)
+	return o, err
+}
+
+// compose joins contributions that are all held as fragments.
+func (o *outcome) compose(contributions []held) {
+	parts := make([]spec3.FragmentPart, 0, len(contributions))
+	for _, c := range contributions {
+		parts = append(parts, spec3.FragmentPart{Source: c.source, Fragment: c.packed.fragment})
+	}
+	composition, conflicts := spec3.Compose(parts...)
+	o.packed = composed(composition, nil)
+	o.settle(contributions, conflicts)
+}
+
+// settle notes who is published and who is left out.
+func (o *outcome) settle(contributions []held, conflicts []*spec3.ConflictError) {
 	o.conflicts = conflicts
 	left := map[int]bool{}
 	for _, c := range conflicts {
 		left[c.Index] = true
 	}
-	for i, c := range top {
+	for i, c := range contributions {
 		if !left[i] {
 			o.sources = append(o.sources, c.source)
 		}
-		if c.packed.tag == merged.Tag() {
-			o.packed = c.packed
-		}
 	}
-	if o.packed.gzip != nil {
-		return o, nil
-	}
-	var err error
-	o.packed, err = pack(merged)
-	return o, err
 }

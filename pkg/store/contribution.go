@@ -35,6 +35,10 @@ type Contribution struct {
 	// published all the same, but yields to contributions that are confirmed
 	// where the two contradict each other.
 	Stale bool
+	// Part says that the document is one of many parts of its path, such as a CRD. It
+	// is held so that a change of one part costs what that part costs, at the price of
+	// a less dense compression.
+	Part bool
 	// Document is what is to be published. The store does not keep it.
 	Document *spec3.Document
 }
@@ -71,11 +75,13 @@ func (h held) equal(other *held) bool {
 	return h.packed.tag == other.packed.tag && h.priority == other.priority && h.stale == other.stale
 }
 
-// packed is a document in the form in which it is kept.
+// packed is a document in the form in which it is kept: gzipped as a whole, or as a
+// fragment.
 type packed struct {
-	tag  string
-	size int // bytes of the canonical JSON
-	gzip []byte
+	tag      string
+	size     int // bytes of the canonical JSON
+	gzip     []byte
+	fragment *spec3.Fragment
 }
 
 func pack(d *spec3.Document) (packed, error) {
@@ -86,8 +92,29 @@ func pack(d *spec3.Document) (packed, error) {
 	return packed{tag: d.Tag(), size: len(d.JSON()), gzip: gz}, nil
 }
 
+func packPart(d *spec3.Document, shared *spec3.Pieces) (packed, error) {
+	f, err := spec3.NewFragment(d, shared)
+	if err != nil {
+		return packed{}, err
+	}
+	return packed{tag: d.Tag(), size: len(d.JSON()), fragment: f}, nil
+}
+
+// whole returns the document gzipped as a whole.
+func (p packed) whole() packed {
+	if p.gzip != nil {
+		return p
+	}
+	return composed(spec3.Compose(spec3.FragmentPart{Fragment: p.fragment}))
+}
+
+func composed(c spec3.Composition, _ []*spec3.ConflictError) packed {
+	return packed{tag: c.Tag, size: c.Size, gzip: c.Gzip}
+}
+
 func (p packed) unpack() (*spec3.Document, error) {
-	canonical, err := spec3.Gunzip(p.gzip, p.size)
+	whole := p.whole()
+	canonical, err := spec3.Gunzip(whole.gzip, whole.size)
 	if err != nil {
 		return nil, err
 	}

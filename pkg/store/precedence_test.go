@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/seed-0662880d/openapi-server/pkg/spec3"
 )
 
 func TestPrecedence(t *testing.T) {
@@ -50,10 +52,17 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
+// Documents of one path are merged in the same way, however they are held.
 func TestPartsAreMerged(t *testing.T) {
+	t.Run("whole", func(t *testing.T) { testPartsAreMerged(t, func(string) bool { return false }) })
+	t.Run("as parts", func(t *testing.T) { testPartsAreMerged(t, func(string) bool { return true }) })
+	t.Run("mixed", func(t *testing.T) { testPartsAreMerged(t, func(source string) bool { return source == "b.json" }) })
+}
+
+func testPartsAreMerged(t *testing.T, isPart func(source string) bool) {
 	const path = "apis/g/v1"
 	c := func(source, schema, content string) Contribution {
-		return Contribution{Source: source, Path: path, Document: document(t, "/apis/g/v1/"+schema, schema, content)}
+		return Contribution{Source: source, Path: path, Part: isPart(source), Document: document(t, "/apis/g/v1/"+schema, schema, content)}
 	}
 	sources := func(f *fixture) string {
 		return strings.Join(f.Snapshot().Document(path).Sources(), " ")
@@ -61,6 +70,11 @@ func TestPartsAreMerged(t *testing.T) {
 	t.Run("different parts", func(t *testing.T) {
 		f := newFixture(t, Options{})
 		f.set(t, c("b.json", "B", ""), c("a.json", "A", ""))
+		merged, _ := spec3.Merge(spec3.Part{Document: document(t, "/apis/g/v1/A", "A", "")}, spec3.Part{Document: document(t, "/apis/g/v1/B", "B", "")})
+		r, err := f.Snapshot().Document(path).Representation(context.Background(), JSON)
+		if err != nil || string(r.Body) != string(merged.JSON()) || f.Snapshot().Document(path).Tag() != merged.Tag() {
+			t.Errorf("published is not the merged document: %s, %v", r.Body, err)
+		}
 		if got := sources(f); got != "a.json b.json" {
 			t.Errorf("published: %s", got)
 		}

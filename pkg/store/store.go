@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/seed-0662880d/openapi-server/pkg/spec3"
 )
 
 // DefaultVariantBytes is the default of [Options.VariantBytes].
@@ -28,6 +30,7 @@ type Store struct {
 	log      *slog.Logger
 	metrics  *metrics
 	variants *variantCache
+	pieces   spec3.Pieces
 	current  atomic.Pointer[Snapshot]
 	// decide is what builds a path; a field so that a test can hold a build up.
 	decide func([]held) (outcome, error)
