@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/seed-0662880d/openapi-server/internal/testdocs"
@@ -52,7 +53,7 @@ func ourServer(in input) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.Handler(), s.Load()
+	return s.Handler(), s.Load(context.Background())
 }
 
 // publishOurs takes the text of a document to what is served.

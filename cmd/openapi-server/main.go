@@ -70,7 +70,7 @@ Without a command it serves an embedded sample on http://127.0.0.1:8080.`,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return usageError{err} })
-	root.AddCommand(serveCommand(), versionCommand())
+	root.AddCommand(serveCommand(), crdCommand(), versionCommand())
 	return root
 }
 

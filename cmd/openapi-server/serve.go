@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -41,9 +42,10 @@ func serveCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve [SOURCE...]",
 		Short: "Publish what files and folders hold",
-		Long: `serve publishes the OpenAPI 3.0 documents (JSON or YAML) that files and folders
-hold, one document per group-version, and watches them for changes. A broken file
-keeps what it published before. Without a SOURCE it serves an embedded sample.`,
+		Long: `serve publishes the OpenAPI 3.0 documents and the CustomResourceDefinitions (JSON
+or YAML) that files and folders hold, one document per group-version, and watches
+them for changes. A broken file keeps what it published before. Without a SOURCE it
+serves an embedded sample.`,
 		Example: `  openapi-server serve apps_v1.json
   openapi-server serve --listen 127.0.0.1:9000 /etc/openapi`,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -70,7 +72,7 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 	if err != nil {
 		return usageError{err}
 	}
-	if err := o.Validate(); err != nil {
+	if err := o.validate(); err != nil {
 		return usageError{err}
 	}
 	s, err := server.New(o.Options, log)
@@ -80,6 +82,19 @@ func serve(cmd *cobra.Command, o *serveOptions) error {
 	return s.Run(cmd.Context(), func(address net.Addr, documents []*store.Document) {
 		welcome(cmd.OutOrStdout(), address, documents, o.Sources)
 	})
+}
+
+// validate returns everything that is wrong with the flags, joined. In a library a
+// zero asks for the default; on the command line it is a mistake.
+func (o *serveOptions) validate() error {
+	problems := []error{o.Validate()}
+	if o.ShutdownTimeout == 0 {
+		problems = append(problems, errors.New("--shutdown-timeout has to be more than 0"))
+	}
+	if o.VariantBytes == 0 {
+		problems = append(problems, errors.New("--variant-bytes has to be more than 0"))
+	}
+	return errors.Join(problems...)
 }
 
 func (o *serveOptions) logger(w io.Writer) (*slog.Logger, error) {

@@ -38,6 +38,9 @@ func (m *accessMetrics) instrument(name string, next http.Handler) http.Handler 
 		recorder := recorders.Get().(*recorder)
 		*recorder = responseRecorder(w)
 		defer func() {
+			if r.Method == http.MethodHead {
+				recorder.written = 0 // net/http does not send it
+			}
 			c.count(recorder.code, recorder.written)
 			recorder.ResponseWriter = nil
 			recorders.Put(recorder)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,9 @@ func (o Options) Validate() error {
 		problems = append(problems, err)
 	}
 	for _, source := range o.Sources {
+		if source == "" {
+			problems = append(problems, errors.New("an empty SOURCE; name a file or a folder"))
+		}
 		if scheme, _, ok := strings.Cut(source, "://"); ok && (scheme == "http" || scheme == "https") {
 			problems = append(problems, fmt.Errorf("the source %s is an API server, which is not supported yet; give files or folders", source))
 		}
@@ -56,9 +60,12 @@ func (o Options) Validate() error {
 }
 
 func (o Options) validateListen() error {
-	host, _, err := net.SplitHostPort(o.Listen)
+	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {
 		return fmt.Errorf("--listen %q is not HOST:PORT: %w", o.Listen, err)
+	}
+	if _, err := strconv.ParseUint(port, 10, 16); err != nil {
+		return fmt.Errorf("--listen %q has no port between 0 and 65535", o.Listen)
 	}
 	if o.Insecure || host == "localhost" {
 		return nil

@@ -36,6 +36,8 @@ func (s *Server) routes(openapi http.Handler) http.Handler {
 	slices.Sort(paths.Paths)
 	r.Handle("/", m.instrument("index", getOnly(jsonOf(paths))))
 	r.NotFound(m.instrument("other", http.HandlerFunc(notFound)).ServeHTTP)
+	// chi comes here with methods that it has never heard of, whatever the path.
+	r.MethodNotAllowed(m.instrument("other", getOnly(http.HandlerFunc(notFound))).ServeHTTP)
 	return r
 }
 
@@ -86,6 +88,7 @@ func getOnly(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
+			w.Header().Set("Vary", "Accept, Accept-Encoding")
 			handler.WriteStatus(w, r, http.StatusMethodNotAllowed, metav1.StatusReasonMethodNotAllowed,
 				fmt.Sprintf("%s is not allowed here; use GET or HEAD", r.Method))
 			return

@@ -77,19 +77,21 @@ func (s *Server) Handler() http.Handler { return s.handler }
 
 // Load reads every local source once. The server is ready afterwards. Sources that
 // are broken are logged and counted; the error is for what leaves nothing to
-// serve.
-func (s *Server) Load() error {
+// serve, or that of ctx.
+func (s *Server) Load(ctx context.Context) error {
 	if s.files != nil {
-		if err := s.files.Load(); err != nil {
+		if err := s.files.Load(ctx); err != nil {
 			return err
 		}
 	} else {
-		contributions, err := file.Contributions(s.options.SampleName, s.options.Sample, spec3.Limits{})
-		if err != nil {
-			return fmt.Errorf("%s: %w", s.options.SampleName, err)
+		parts, errs := file.Parts(s.options.SampleName, s.options.Sample, spec3.Limits{})
+		if len(errs) > 0 {
+			return fmt.Errorf("%s: %w", s.options.SampleName, errs[0])
 		}
-		if err := s.store.Apply(store.Update{Source: s.options.SampleName, Contributions: contributions}); err != nil {
-			return err
+		for _, p := range parts {
+			if err := s.store.Apply(p.Update); err != nil {
+				return err
+			}
 		}
 	}
 	s.loaded.Store(true)
@@ -116,7 +118,7 @@ func (s *Server) Run(ctx context.Context, started func(address net.Addr, documen
 		MaxHeaderBytes:    maxHeaderBytes,
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
-		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+		ErrorLog:          slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	group.Go(func() error {
@@ -126,7 +128,10 @@ func (s *Server) Run(ctx context.Context, started func(address net.Addr, documen
 		return nil
 	})
 	group.Go(func() error {
-		if err := s.Load(); err != nil {
+		if err := s.Load(ctx); err != nil {
+			if ctx.Err() != nil {
+				return nil // asked to stop before everything was read
+			}
 			return err
 		}
 		if started != nil {

@@ -89,6 +89,8 @@ func TestOptionsValidate(t *testing.T) {
 		"all addresses":    {func(o *Options) { o.Listen = ":8080" }, "--listen :8080 is not a loopback address"},
 		"any IPv4":         {func(o *Options) { o.Listen = "0.0.0.0:8080" }, "not a loopback address"},
 		"another host":     {func(o *Options) { o.Listen = "example.com:8080" }, "not a loopback address"},
+		"no such port":     {func(o *Options) { o.Listen = "127.0.0.1:99999" }, `--listen "127.0.0.1:99999" has no port between 0 and 65535`},
+		"an empty source":  {func(o *Options) { o.Sources = []string{""} }, "an empty SOURCE"},
 		"no port":          {func(o *Options) { o.Listen = "127.0.0.1" }, `--listen "127.0.0.1" is not HOST:PORT`},
 		"a URL":            {func(o *Options) { o.Sources = []string{"https://api.example"} }, "the source https://api.example is an API server, which is not supported yet"},
 		"negative timeout": {func(o *Options) { o.ShutdownTimeout = -1 }, "--shutdown-timeout"},
@@ -122,7 +124,7 @@ func TestOwnPaths(t *testing.T) {
 	if code, body := get(t, server.URL+"/openapi/v3"); code != 200 || body != `{"paths":{}}` {
 		t.Errorf("before the sources were read: %d %q", code, body)
 	}
-	if err := s.Load(); err != nil {
+	if err := s.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	if code, body := get(t, server.URL+"/readyz"); code != 200 || body != "ok" {
@@ -138,14 +140,21 @@ func TestOwnPaths(t *testing.T) {
 	if code, body := get(t, server.URL+"/nope"); code != 404 || !strings.Contains(body, `"kind":"Status"`) {
 		t.Errorf("/nope: %d %q", code, body)
 	}
-	for _, path := range []string{"/livez", "/metrics", "/version", "/", "/openapi/v3"} {
-		response, err := http.Post(server.URL+path, "", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		response.Body.Close()
-		if response.StatusCode != 405 || response.Header.Get("Allow") != "GET, HEAD" {
-			t.Errorf("POST %s: %d", path, response.StatusCode)
+	for _, path := range []string{"/livez", "/metrics", "/version", "/", "/openapi/v3", "/openapi/v3/api/v1"} {
+		for _, method := range []string{"POST", "OPTIONS", "PROPFIND", "MADEUP"} {
+			request, err := http.NewRequest(method, server.URL+path, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response, err := plain.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			body, err := io.ReadAll(response.Body)
+			response.Body.Close()
+			if err != nil || response.StatusCode != 405 || response.Header.Get("Allow") != "GET, HEAD" || !strings.Contains(string(body), `"kind":"Status"`) {
+				t.Errorf("%s %s: %d %v %s", method, path, response.StatusCode, response.Header, body)
+			}
 		}
 	}
 }
@@ -160,7 +169,7 @@ func TestMetrics(t *testing.T) {
 	o := options()
 	o.Sources = []string{folder}
 	s := newServer(t, o)
-	if err := s.Load(); err != nil {
+	if err := s.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	server := httptest.NewServer(s.Handler())
@@ -168,12 +177,18 @@ func TestMetrics(t *testing.T) {
 	_, body := get(t, server.URL+"/openapi/v3/api/v1")
 	get(t, server.URL+"/openapi/v3/nope")
 	get(t, server.URL+"/nope")
+	response, err := plain.Head(server.URL + "/version")
+	if err != nil || response.StatusCode != 200 {
+		t.Fatal(err)
+	}
+	response.Body.Close()
 	_, metrics := get(t, server.URL+"/metrics")
 	for _, want := range []string{
 		`openapi_server_requests_total{code="200",handler="openapi"} 1`,
 		`openapi_server_requests_total{code="404",handler="openapi"} 1`,
 		`openapi_server_requests_total{code="404",handler="other"} 1`,
 		`openapi_server_response_bytes_total{handler="openapi"} `,
+		`openapi_server_response_bytes_total{handler="version"} 0`,
 		`openapi_server_documents 1`,
 		fmt.Sprintf(`openapi_server_document_bytes{form="json"} %d`, len(small)),
 		`openapi_server_rebuilds_total{kind="document"} 1`,

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"go.yaml.in/yaml/v3"
@@ -48,9 +50,11 @@ func (l Limits) withDefaults() Limits {
 // text it was read from, so that an error can name a line.
 type Value struct {
 	json []byte
-	// text is the original for JSON; node is the original for YAML.
-	text []byte
-	node *yaml.Node
+	// text is the original for JSON, in which the value begins at offset; node is the
+	// original for YAML.
+	text   []byte
+	offset int64
+	node   *yaml.Node
 }
 
 // Decode reads the values of a text: one for JSON, one per document that is not
@@ -103,6 +107,35 @@ func (v Value) Member(name string) (string, bool) {
 	return token.String(), true
 }
 
+// Elements returns the elements of the array that the root object has as the member
+// of the given name; none where it has no such array.
+func (v Value) Elements(name string) []Value {
+	pointer := pointerTo(name)
+	at, ok := offsetOf(v.json, pointer)
+	if !ok || v.json[at] != '[' {
+		return nil
+	}
+	dec := jsontext.NewDecoder(bytes.NewBuffer(v.json[at:]), jsontext.AllowDuplicateNames(true))
+	if _, err := dec.ReadToken(); err != nil {
+		return nil
+	}
+	var elements []Value
+	for dec.PeekKind() != jsontext.KindEndArray {
+		element, err := dec.ReadValue()
+		if err != nil {
+			return nil // who reads the whole value finds out what is wrong
+		}
+		end := at + dec.InputOffset()
+		start := end - int64(len(element))
+		e := Value{json: v.json[start:end], text: v.text, offset: v.offset + start}
+		if v.node != nil {
+			e.node = nodeAt(v.node, pointer+"/"+strconv.Itoa(len(elements)))
+		}
+		elements = append(elements, e)
+	}
+	return elements
+}
+
 // Canonical returns the canonical form of the value, in memory of its own. Errors are
 // of type [*Error] and wrap [ErrTooDeep] or [ErrDuplicateName] where they apply.
 func (v Value) Canonical(limits Limits) ([]byte, error) { return v.canonical(limits) }
@@ -139,7 +172,7 @@ func (v Value) canonical(limits Limits) ([]byte, error) {
 func (v Value) at(offset int64, pointer string, err error) *Error {
 	e := &Error{Pointer: pointer, Err: err}
 	if v.text != nil {
-		e.Line, e.Column = lineColumn(v.text, offset)
+		e.Line, e.Column = lineColumn(v.text, v.offset+offset)
 		return e
 	}
 	return v.locate(e)
@@ -155,8 +188,13 @@ func (v Value) locate(err error) *Error {
 		e = &Error{Err: err}
 	}
 	located := *e
-	located.Line, located.Column = v.Position(e.Pointer)
-	return &located
+	// Of a value that is missing, the position is that of what lacks it.
+	for pointer := e.Pointer; ; pointer = pointer[:max(0, strings.LastIndexByte(pointer, '/'))] {
+		located.Line, located.Column = v.Position(pointer)
+		if located.Line > 0 || pointer == "" {
+			return &located
+		}
+	}
 }
 
 // Position returns where in the text the value is that a JSON Pointer names,
@@ -168,8 +206,8 @@ func (v Value) Position(pointer string) (line, column int) {
 		}
 		return 0, 0
 	}
-	if offset, ok := offsetOf(v.text, pointer); ok {
-		return lineColumn(v.text, offset)
+	if offset, ok := offsetOf(v.json, pointer); ok {
+		return lineColumn(v.text, v.offset+offset)
 	}
 	return 0, 0
 }

@@ -9,6 +9,9 @@ import (
 type metrics struct {
 	errors *prometheus.GaugeVec
 	reads  *prometheus.CounterVec
+	// aggregation has the name that KEP-2896 gives it.
+	aggregation prometheus.Histogram
+	findings    prometheus.Gauge
 }
 
 // newMetrics makes the metrics and registers them, where r is not nil.
@@ -22,11 +25,20 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 			Name: "openapi_server_source_reads_total",
 			Help: "Sources that were read because they had changed, by result.",
 		}, []string{"result"}),
+		aggregation: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name:    "crd_openapi_v3_aggregation_duration_seconds",
+			Help:    "How long it took to turn a CustomResourceDefinition that is new or has changed into OpenAPI v3.",
+			Buckets: prometheus.ExponentialBuckets(0.0001, 4, 9),
+		}),
+		findings: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "openapi_server_crd_findings",
+			Help: "Versions of CustomResourceDefinitions that are published although their schema is not structural.",
+		}),
 	}
 	if r == nil {
 		return m, nil
 	}
-	for _, c := range []prometheus.Collector{m.errors, m.reads} {
+	for _, c := range []prometheus.Collector{m.errors, m.reads, m.aggregation, m.findings} {
 		if err := r.Register(c); err != nil {
 			return nil, fmt.Errorf("registering the metrics of files: %w", err)
 		}

@@ -3,63 +3,107 @@ package file
 import (
 	"context"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
 )
 
-// Editors and ConfigMaps change a file in several steps. A change is looked at
-// when nothing happened for quiet, and after patience in any case: both are well
-// within the second in which it has to be published.
+// Editors and ConfigMaps change a file in several steps. Changes are looked at when
+// nothing happened for quiet, and after patience in any case: both are well within
+// the second in which a change has to be published.
 const (
 	quiet    = 60 * time.Millisecond
 	patience = 300 * time.Millisecond
 )
 
-// watch tells when something changes in the folders of the roots. Folders are
+// watch tells when something changes in the folders that matter. Folders are
 // watched and never files: a file that is replaced by renaming is a new one.
 type watch struct {
 	roots   []string
 	watcher *fsnotify.Watcher // nil where the system has none to give
+	folders map[string]os.FileInfo
 	log     *slog.Logger
 	warned  bool
 }
 
 func newWatch(roots []string, log *slog.Logger) *watch {
-	w := &watch{roots: roots, log: log}
+	w := &watch{roots: roots, folders: map[string]os.FileInfo{}, log: log}
 	watcher, err := fsnotify.NewWatcher()
 	if err != nil {
 		w.warn(err)
 		return w
 	}
 	w.watcher = watcher
-	w.add()
+	w.follow(nil)
 	return w
 }
 
 func (w *watch) warn(err error) {
 	if !w.warned {
 		w.warned = true
-		w.log.Warn("files cannot be watched; they are looked at again and again instead", "error", err)
+		w.log.Warn("not all files can be watched; they are looked at again and again instead", "error", err)
 	}
 }
 
-// add watches the folders of all roots. A folder that was replaced needs a new
-// watch; adding one that is watched changes nothing.
-func (w *watch) add() {
+// follow watches the folders that matter now, and no others: those of the roots, and
+// where links lead. A folder that was replaced needs a new watch.
+func (w *watch) follow(files map[string]*state) {
 	if w.watcher == nil {
 		return
 	}
+	wanted := map[string]os.FileInfo{}
+	want := func(folder string) {
+		// Of a folder that is gone, the next one above tells when it is back.
+		for {
+			if info, err := os.Stat(folder); err == nil && info.IsDir() {
+				wanted[folder] = info
+				return
+			}
+			above := filepath.Dir(folder)
+			if above == folder {
+				return
+			}
+			folder = above
+		}
+	}
 	for _, root := range w.roots {
-		folder := root
-		if info, err := os.Stat(root); err != nil || !info.IsDir() {
-			folder = filepath.Dir(root)
+		want(root)
+		want(filepath.Dir(root))
+		if target, err := filepath.EvalSymlinks(root); err == nil && target != root {
+			want(filepath.Dir(target))
 		}
-		if err := w.watcher.Add(folder); err != nil && !os.IsNotExist(err) {
+	}
+	for path := range files {
+		if info, err := os.Lstat(path); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			continue
+		}
+		if target, err := filepath.EvalSymlinks(path); err == nil {
+			want(filepath.Dir(target))
+		}
+	}
+	for folder, info := range w.folders {
+		if now, ok := wanted[folder]; ok && os.SameFile(info, now) {
+			continue
+		}
+		// It may be gone, and its watch with it.
+		if err := w.watcher.Remove(folder); err != nil {
+			w.log.Debug("watching less", "folder", folder, "error", err)
+		}
+		delete(w.folders, folder)
+	}
+	for _, folder := range slices.Sorted(maps.Keys(wanted)) {
+		if w.folders[folder] != nil {
+			continue
+		}
+		if err := w.watcher.Add(folder); err != nil {
 			w.warn(err)
+			continue
 		}
+		w.folders[folder] = wanted[folder]
 	}
 }
 

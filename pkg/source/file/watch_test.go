@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 	"time"
 )
@@ -39,7 +38,7 @@ func TestWatch(t *testing.T) {
 	}
 	snapshots, unsubscribe := f.store.Subscribe()
 	defer unsubscribe()
-	if err := f.source.Load(); err != nil {
+	if err := f.source.Load(context.Background()); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -52,7 +51,6 @@ func TestWatch(t *testing.T) {
 		cancel()
 		<-done
 	}()
-	// The watch is set up by Run; a change that it reports proves that it stands.
 	wait := func(what, want string) {
 		t.Helper()
 		start := time.Now()
@@ -65,13 +63,6 @@ func TestWatch(t *testing.T) {
 			}
 		}
 		t.Logf("%s: published after %v", what, time.Since(start))
-	}
-	for i := 0; !strings.Contains(f.published(), "api/v1=ready"); i++ {
-		f.write("a.json", text("api/v1", fmt.Sprintf("ready%d", i)))
-		select {
-		case <-snapshots:
-		case <-time.After(time.Second):
-		}
 	}
 	f.write("a.json", text("api/v1", "written"))
 	wait("a file is written in place", "api/v1=written apis/config/v1=..1")
@@ -92,7 +83,81 @@ func TestWatch(t *testing.T) {
 	link("..2")
 	wait("a ConfigMap changes", "api/v1=again apis/b/v1=b apis/config/v1=..2")
 
+	outside := t.TempDir()
+	release := func(version string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(outside, version+".json"), []byte(text("apis/linked/v1", version)), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	release("one")
+	if err := os.Symlink(filepath.Join(outside, "one.json"), f.path("linked.json")); err != nil {
+		t.Fatal(err)
+	}
+	wait("a link out of the folder comes", "api/v1=again apis/b/v1=b apis/config/v1=..2 apis/linked/v1=one")
+	if err := os.WriteFile(filepath.Join(outside, "one.json"), []byte(text("apis/linked/v1", "two")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wait("what a link leads to changes", "api/v1=again apis/b/v1=b apis/config/v1=..2 apis/linked/v1=two")
+	f.remove("linked.json")
+	f.write("linked.json", text("apis/linked/v1", "file"))
+	wait("a file takes the place of a link", "api/v1=again apis/b/v1=b apis/config/v1=..2 apis/linked/v1=file")
+
 	f.write("b.json", "{ broken")
 	f.write("a.json", text("api/v1", "after"))
-	wait("a file breaks and another one changes", "api/v1=after apis/b/v1=b apis/config/v1=..2")
+	wait("a file breaks and another one changes", "api/v1=after apis/b/v1=b apis/config/v1=..2 apis/linked/v1=file")
+}
+
+// A folder that is a link, as a release is, is followed where the link leads, without
+// watching ever more folders.
+func TestWatchOfALinkedFolder(t *testing.T) {
+	f := newFixture(t, nil)
+	release := func(n int) string {
+		t.Helper()
+		name := fmt.Sprintf("release%d", n)
+		if err := os.Mkdir(f.path(name), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		f.write(name+"/a.json", text("api/v1", name))
+		if err := os.Symlink(name, f.path("tmp")); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(f.path("tmp"), f.path("current")); err != nil {
+			t.Fatal(err)
+		}
+		return "api/v1=" + name
+	}
+	first := release(0)
+	var err error
+	if f.source, err = New([]string{f.path("current")}, f.store, Options{Logger: slog.New(slog.NewTextHandler(f.logs, nil)), Resync: time.Hour}); err != nil {
+		t.Fatal(err)
+	}
+	snapshots, unsubscribe := f.store.Subscribe()
+	defer unsubscribe()
+	if err := f.source.Load(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	f.expect(first)
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		f.source.Run(ctx)
+		close(done)
+	}()
+	watched := len(f.source.watch.watcher.WatchList())
+	for n := 1; n < 5; n++ {
+		want := release(n)
+		for timeout := time.After(10 * time.Second); f.published() != want; {
+			select {
+			case <-snapshots:
+			case <-timeout:
+				t.Fatalf("published is %s, want %s\n%s", f.published(), want, f.logs)
+			}
+		}
+	}
+	cancel()
+	<-done
+	if got := len(f.source.watch.folders); got > watched {
+		t.Errorf("%d folders are watched, %d at first", got, watched)
+	}
 }
