@@ -73,14 +73,45 @@ func run(w io.Writer, pattern string, rounds int) error {
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", c.name, in.path, err)
 			}
-			met := "yes"
-			if !r.met {
-				met = "NO"
-			}
-			fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", c.name, in.path, r.ours, r.peer, r.ratio, c.target, met)
+			r.print(table, c.name, in.path, c.target)
 		}
 	}
+	for _, c := range crdComparisons() {
+		if !match.MatchString(c.name) {
+			continue
+		}
+		r, err := c.run(rounds)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.name, err)
+		}
+		r.print(table, c.name, c.input, c.target)
+	}
 	return table.Flush()
+}
+
+func (r row) print(w io.Writer, name, input, target string) {
+	met := "yes"
+	if !r.met {
+		met = "NO"
+	}
+	fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", name, input, r.ours, r.peer, r.ratio, target, met)
+}
+
+// crdComparison is one line of the table; its input is generated.
+type crdComparison struct {
+	name, input, target string
+	run                 func(rounds int) (row, error)
+}
+
+func crdComparisons() []crdComparison {
+	return []crdComparison{
+		{"CRDs to published, time, peer: apiextensions builder and handler3", "1,000 in 160 groups", "5 x faster", compareManyCRDs},
+		{"CRDs to published, heap held, peer: the same", "1,000 in 160 groups", "an eighth", compareManyCRDsHeap},
+		{"one CRD changes, until served, peer: the same", "100 in one group-version", "15 x faster", compareCRDChange},
+		{"one CRD changes, peer: ours with 10 in the group-version", "100 in one group-version", "under 1.5 x", compareCRDChangeByGroup},
+		{"CRDs to published, time, peer: ours with 1,000", "10,000 in 1,600 groups", "under 12 x", compareTenThousand},
+		{"one CRD changes, peer: ours with 1,000", "10,000 in 1,600 groups", "the same", compareTenThousandChange},
+	}
 }
 
 func comparisons() []comparison {

@@ -23,6 +23,10 @@ type Document struct {
 // [Definition.Withheld]. Errors are of type [*spec3.Error], with the place in the
 // text where one is known.
 func (d *Definition) Documents(limits spec3.Limits) ([]Document, error) {
+	kubernetes, err := shared()
+	if err != nil {
+		return nil, err
+	}
 	var out []Document
 	for i := range d.versions {
 		v := &d.versions[i]
@@ -33,7 +37,11 @@ func (d *Definition) Documents(limits spec3.Limits) ([]Document, error) {
 		if err != nil {
 			return nil, d.value.Locate(err)
 		}
-		document, err := spec3.Parse(text, limits)
+		base := kubernetes.plain
+		if v.hasScale() {
+			base = kubernetes.scale
+		}
+		document, err := spec3.ParseOnto(base, text, limits)
 		if err != nil {
 			// The error points into what was made, not into what was read.
 			if e, ok := errors.AsType[*spec3.Error](err); ok {
@@ -46,12 +54,8 @@ func (d *Definition) Documents(limits spec3.Limits) ([]Document, error) {
 	return out, nil
 }
 
-// text returns the JSON of a version's document.
+// text returns the JSON of a version's own part of its document.
 func (d *Definition) text(v *version) (jsontext.Value, error) {
-	kubernetes, err := shared()
-	if err != nil {
-		return nil, err
-	}
 	kind, err := d.kindSchema(v)
 	if err != nil {
 		return nil, err
@@ -60,17 +64,11 @@ func (d *Definition) text(v *version) (jsontext.Value, error) {
 		{d.schemaName(v, d.Kind), kind},
 		{d.schemaName(v, d.ListKind), d.listSchema(v)},
 	}
-	schemas = append(schemas, kubernetes.always...)
-	if v.hasScale() {
-		schemas = append(schemas, kubernetes.scale...)
-	}
 	return members{
 		{"openapi", quoted("3.0.0")},
 		{"info", info},
 		{"paths", d.paths(v).object()},
-		{"components", members{
-			{"schemas", schemas.object()}, {"parameters", sharedParameters().object()},
-		}.object()},
+		{"components", members{{"schemas", schemas.object()}}.object()},
 	}.object(), nil
 }
 

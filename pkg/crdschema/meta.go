@@ -13,6 +13,8 @@ import (
 	builder "k8s.io/kube-openapi/pkg/builder3/util"
 	"k8s.io/kube-openapi/pkg/common"
 	"k8s.io/kube-openapi/pkg/validation/spec"
+
+	"github.com/seed-0662880d/openapi-server/pkg/spec3"
 )
 
 // Names of the schemas that documents refer to.
@@ -52,36 +54,43 @@ func fieldsOf(apiVersion, kind string) objectFields {
 	}
 }
 
-// sharedSchemas are the schemas of Kubernetes that a document needs, with all that
-// they refer to.
-type sharedSchemas struct {
-	// always are those of every document, scale those that a scale subresource adds.
-	always, scale members
-}
+// base holds what all documents have in common, with and without the schemas of a
+// scale subresource.
+type base struct{ plain, scale *spec3.Document }
 
-// shared reads the schemas of Kubernetes, once in the process, from the definitions
-// that apiextensions-apiserver generates of its types.
-var shared = sync.OnceValues(func() (sharedSchemas, error) {
+// shared makes the documents that all others are based on, once in the process, from
+// the definitions that apiextensions-apiserver generates of Kubernetes' types.
+var shared = sync.OnceValues(func() (base, error) {
 	definitions := generated.GetOpenAPIDefinitions(func(name string) spec.Ref {
 		return spec.MustCreateRef("#/components/schemas/" + name)
 	})
-	always, err := closure(definitions, objectMeta, listMeta, statusName, patchName, deleteOptions)
+	always := []string{objectMeta, listMeta, statusName, patchName, deleteOptions}
+	plain, err := baseOf(definitions, always)
 	if err != nil {
-		return sharedSchemas{}, err
+		return base{}, err
 	}
-	scale, err := closure(definitions, scaleName)
-	if err != nil {
-		return sharedSchemas{}, err
-	}
-	scale = slices.DeleteFunc(scale, func(m member) bool {
-		_, there := always.get(m.name)
-		return there
-	})
-	return sharedSchemas{always: always, scale: scale}, nil
+	scale, err := baseOf(definitions, append(always, scaleName))
+	return base{plain: plain, scale: scale}, err
 })
+
+func baseOf(definitions map[string]common.OpenAPIDefinition, names []string) (*spec3.Document, error) {
+	schemas, err := closure(definitions, names...)
+	if err != nil {
+		return nil, err
+	}
+	d, err := spec3.Parse(members{
+		{"openapi", quoted("3.0.0")},
+		{"components", members{{"schemas", schemas.object()}, {"parameters", sharedParameters().object()}}.object()},
+	}.object(), spec3.Limits{})
+	if err != nil {
+		return nil, fmt.Errorf("the schemas of Kubernetes: %w", err)
+	}
+	return d, nil
+}
 
 // closure returns the schemas of the given names and of all that they refer to.
 func closure(definitions map[string]common.OpenAPIDefinition, names ...string) (members, error) {
+	names = slices.Clone(names)
 	found := map[string]jsontext.Value{}
 	for len(names) > 0 {
 		name := names[len(names)-1]

@@ -86,19 +86,41 @@ func FromValue(v Value, limits Limits) (*Document, error) {
 	return d, nil
 }
 
+// ParseOnto is [Parse] for a text whose references may lead to what another document
+// has: the result holds both, as [Merge] joins them with the text in front. What is
+// in base is not read again.
+func ParseOnto(base *Document, text []byte, limits Limits) (*Document, error) {
+	values, err := Decode(text, limits)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) != 1 {
+		return nil, &Error{Err: fmt.Errorf("%d documents in one text where one is expected", len(values))}
+	}
+	canonical, err := values[0].canonical(limits)
+	if err != nil {
+		return nil, err
+	}
+	own, s, err := scan(canonical)
+	if err != nil {
+		return nil, values[0].locate(err)
+	}
+	joined, conflicts := merge([]Part{{Source: "the text", Document: own}, {Source: "the base", Document: base}})
+	if len(conflicts) > 0 {
+		return nil, values[0].locate(&Error{Pointer: conflicts[0].Pointer, Err: conflicts[0]})
+	}
+	if err := s.resolve(joined); err != nil {
+		return nil, values[0].locate(err)
+	}
+	return assemble(*joined), nil
+}
+
 var version30 = regexp.MustCompile(`^"3\.0\.[0-9]+(-[0-9A-Za-z.-]+)?"$`)
 
 // newDocument takes ownership of canonical bytes and indexes them.
 func newDocument(canonical []byte) (*Document, error) {
-	d := &Document{json: canonical}
-	s := newScanner(canonical)
-	if s.kind() != '{' {
-		return nil, &Error{Err: fmt.Errorf("%w: it is %s, not an object", ErrNotOpenAPI3, kindName(s.kind()))}
-	}
-	if err := s.document(d); err != nil {
-		return nil, err
-	}
-	if err := d.checkVersion(); err != nil {
+	d, s, err := scan(canonical)
+	if err != nil {
 		return nil, err
 	}
 	if err := s.resolve(d); err != nil {
@@ -106,6 +128,22 @@ func newDocument(canonical []byte) (*Document, error) {
 	}
 	d.setTag()
 	return d, nil
+}
+
+// scan finds the units of canonical bytes and what they refer to.
+func scan(canonical []byte) (*Document, *scanner, error) {
+	d := &Document{json: canonical}
+	s := newScanner(canonical)
+	if s.kind() != '{' {
+		return nil, nil, &Error{Err: fmt.Errorf("%w: it is %s, not an object", ErrNotOpenAPI3, kindName(s.kind()))}
+	}
+	if err := s.document(d); err != nil {
+		return nil, nil, err
+	}
+	if err := d.checkVersion(); err != nil {
+		return nil, nil, err
+	}
+	return d, s, nil
 }
 
 func (d *Document) checkVersion() error {

@@ -41,9 +41,12 @@ type Pieces struct {
 	sweep int
 }
 
-// of returns the piece of a unit, from what is known or made.
-func (p *Pieces) of(u *unit) (*piece, error) {
-	key := sha256.Sum256(append(u.sum[:], u.raw...))
+// of returns the piece of a unit, from what is known or made. Units of one section,
+// name and value have one piece.
+func (p *Pieces) of(section string, u *unit) (*piece, error) {
+	identity := make([]byte, 0, len(u.sum)+len(section)+1+len(u.raw))
+	identity = append(append(append(append(identity, u.sum[:]...), section...), 0), u.raw...)
+	key := sha256.Sum256(identity)
 	p.mu.Lock()
 	known := p.known[key].Value()
 	p.mu.Unlock()
@@ -125,17 +128,17 @@ func NewFragment(d *Document, shared *Pieces) (*Fragment, error) {
 		pathsName:      bytes.Clone(d.pathsName),
 		componentsName: bytes.Clone(d.componentsName),
 	}}
-	convert := func(u *unit) (unit, error) {
-		p, err := shared.of(u)
+	convert := func(section string, u *unit) (unit, error) {
+		p, err := shared.of(section, u)
 		if err != nil {
 			return unit{}, err
 		}
 		return unit{name: u.name, raw: p.raw, sum: u.sum, piece: p}, nil
 	}
-	convertAll := func(units []unit) ([]unit, error) {
+	convertAll := func(section string, units []unit) ([]unit, error) {
 		out := make([]unit, 0, len(units))
 		for i := range units {
-			u, err := convert(&units[i])
+			u, err := convert(section, &units[i])
 			if err != nil {
 				return nil, err
 			}
@@ -144,18 +147,18 @@ func NewFragment(d *Document, shared *Pieces) (*Fragment, error) {
 		return out, nil
 	}
 	var err error
-	if f.document.root, err = convertAll(d.root); err != nil {
+	if f.document.root, err = convertAll("", d.root); err != nil {
 		return nil, err
 	}
-	if f.document.paths, err = convertAll(d.paths); err != nil {
+	if f.document.paths, err = convertAll(pathsMember, d.paths); err != nil {
 		return nil, err
 	}
 	for i := range d.sections {
 		s := section{whole: d.sections[i].whole, unit: unit{name: d.sections[i].name, raw: bytes.Clone(d.sections[i].raw)}}
 		if s.whole {
-			s.unit, err = convert(&d.sections[i].unit)
+			s.unit, err = convert(componentsMember, &d.sections[i].unit)
 		} else {
-			s.entries, err = convertAll(d.sections[i].entries)
+			s.entries, err = convertAll(s.name, d.sections[i].entries)
 		}
 		if err != nil {
 			return nil, err

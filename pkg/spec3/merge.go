@@ -30,19 +30,25 @@ func Merge(parts ...Part) (merged *Document, conflicts []*ConflictError) {
 // merge is Merge without writing the bytes of what is joined.
 func merge(parts []Part) (merged *Document, conflicts []*ConflictError) {
 	var accepted []int
-	owners := map[unitKey]owner{}
+	// Most parts of many have about as many units of their own.
+	const ownUnits = 8
+	owners := make(map[unitKey]owner, (len(parts)+ownUnits)*ownUnits)
+	// Fragments have most of their pieces in common; those need no second look.
+	pieces := make(map[*piece]bool, (len(parts)+ownUnits)*ownUnits)
 	for i, p := range parts {
-		if conflict := p.Document.conflict(parts, owners); conflict != nil {
+		news, conflict := p.Document.news(parts, owners, pieces)
+		if conflict != nil {
 			conflict.Second, conflict.Index = p.Source, i
 			conflicts = append(conflicts, conflict)
 			continue
 		}
 		accepted = append(accepted, i)
-		p.Document.each(func(key unitKey, u *unit) {
-			if _, taken := owners[key]; !taken {
-				owners[key] = owner{i, u}
+		for _, n := range news {
+			owners[n.key] = owner{i, n.unit}
+			if n.unit.piece != nil {
+				pieces[n.unit.piece] = true
 			}
-		})
+		}
 	}
 	if len(accepted) == 0 {
 		return nil, nil
@@ -83,17 +89,28 @@ func (d *Document) each(f func(key unitKey, u *unit)) {
 	}
 }
 
-// conflict returns the first unit that somebody owns who defines it differently, or
-// nil.
-func (d *Document) conflict(parts []Part, owners map[unitKey]owner) (first *ConflictError) {
+// named is a unit with its key.
+type named struct {
+	key  unitKey
+	unit *unit
+}
+
+// news returns the units that nobody owns yet, or the first one that somebody owns
+// who defines it differently.
+func (d *Document) news(parts []Part, owners map[unitKey]owner, pieces map[*piece]bool) (news []named, conflict *ConflictError) {
 	d.each(func(key unitKey, u *unit) {
-		o, taken := owners[key]
-		if first != nil || !taken || o.unit.sum == u.sum || key.section == "" && describing[key.name] {
+		if conflict != nil || u.piece != nil && pieces[u.piece] {
 			return
 		}
-		first = &ConflictError{Pointer: key.pointer(), First: parts[o.part].Source}
+		o, taken := owners[key]
+		switch {
+		case !taken:
+			news = append(news, named{key, u})
+		case o.unit.sum != u.sum && (key.section != "" || !describing[key.name]):
+			conflict = &ConflictError{Pointer: key.pointer(), First: parts[o.part].Source}
+		}
 	})
-	return first
+	return news, conflict
 }
 
 func (k unitKey) pointer() string {
@@ -121,27 +138,30 @@ func join(parts []Part, accepted []int, owners map[unitKey]owner) *Document {
 			}
 		}
 	}
+	lists := map[string][]*unit{}
 	for key, o := range owners {
-		switch key.section {
-		case "":
-			out.root = append(out.root, *o.unit)
-		case pathsMember:
-			out.paths = append(out.paths, *o.unit)
-		case componentsMember:
-		default:
-			s := sections[key.section]
-			s.entries = append(s.entries, *o.unit)
-		}
+		lists[key.section] = append(lists[key.section], o.unit)
 	}
-	byName := func(a, b unit) int { return compareNames(a.name, b.name) }
-	slices.SortFunc(out.root, byName)
-	slices.SortFunc(out.paths, byName)
-	for _, s := range sections {
-		slices.SortFunc(s.entries, byName)
+	out.root, out.paths = sorted(lists[""]), sorted(lists[pathsMember])
+	for name, s := range sections {
+		if !s.whole {
+			s.entries = sorted(lists[name])
+		}
 		out.sections = append(out.sections, *s)
 	}
 	slices.SortFunc(out.sections, func(a, b section) int { return compareNames(a.name, b.name) })
 	return &out
+}
+
+// sorted returns copies of units in canonical order. Pointers are sorted, because
+// units are large.
+func sorted(units []*unit) []unit {
+	slices.SortFunc(units, func(a, b *unit) int { return compareNames(a.name, b.name) })
+	out := make([]unit, 0, len(units))
+	for _, u := range units {
+		out = append(out, *u)
+	}
+	return out
 }
 
 func firstOf(a, b []byte) []byte {

@@ -9,6 +9,15 @@ import (
 // canonical form (RFC 8785 section 3.2.3). It differs from the order of the
 // UTF-8 bytes only for characters beyond the basic multilingual plane.
 func compareNames(a, b string) int {
+	// What is common is equal in any order.
+	common := 0
+	for common < len(a) && common < len(b) && a[common] == b[common] {
+		common++
+	}
+	for common > 0 && common < len(a) && !utf8.RuneStart(a[common]) {
+		common--
+	}
+	a, b = a[common:], b[common:]
 	for a != "" && b != "" {
 		if a[0] < utf8.RuneSelf && b[0] < utf8.RuneSelf {
 			if a[0] != b[0] {

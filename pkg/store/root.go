@@ -73,7 +73,8 @@ func encodeRoot(documents []*Document, begin, before, after string) (Representat
 		out = append(out, after...)
 	}
 	out = append(out, "}}"...)
-	gz, err := spec3.Gzip(out)
+	// Every change makes a new one, and half of it are tags, which are random.
+	gz, err := spec3.GzipFast(out)
 	if err != nil {
 		return Representations{}, fmt.Errorf("root document: %w", err)
 	}

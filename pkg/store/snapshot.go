@@ -44,19 +44,33 @@ func (s *Snapshot) ChangedSince(old *Snapshot) []string {
 
 // with returns the snapshot that follows s.
 func (s *Snapshot) with(changed []*Document, removed []string) (*Snapshot, error) {
-	next := &Snapshot{byPath: maps.Clone(s.byPath)}
+	next := &Snapshot{byPath: maps.Clone(s.byPath), documents: slices.Clone(s.documents)}
 	for _, path := range removed {
 		delete(next.byPath, path)
 	}
+	if len(removed) > 0 {
+		next.documents = slices.DeleteFunc(next.documents, func(d *Document) bool { return next.byPath[d.path] == nil })
+	}
 	sameTags := s.root != nil && len(removed) == 0
+	added := false
 	for _, d := range changed {
 		before := next.byPath[d.path]
 		sameTags = sameTags && before != nil && before.packed.tag == d.packed.tag
 		next.byPath[d.path] = d
+		if before == nil {
+			next.documents = append(next.documents, d)
+			added = true
+		}
 	}
-	next.documents = slices.SortedFunc(maps.Values(next.byPath), func(a, b *Document) int {
-		return strings.Compare(a.path, b.path)
-	})
+	byPath := func(a, b *Document) int { return strings.Compare(a.path, b.path) }
+	if added {
+		slices.SortFunc(next.documents, byPath)
+	}
+	for _, d := range changed {
+		if i, ok := slices.BinarySearchFunc(next.documents, d, byPath); ok {
+			next.documents[i] = d
+		}
+	}
 	if sameTags {
 		next.root = s.root
 		return next, nil

@@ -20,8 +20,8 @@ var ErrNotYet = errors.New("not supported yet")
 // Part is what one source of a file contributes.
 type Part struct {
 	store.Update
-	// Findings are what is wrong with a definition that is published all the same.
-	Findings []crdschema.Finding
+	// Definition is what the part was made of; nil for OpenAPI documents.
+	Definition *crdschema.Definition
 	// Took is how long it took to read a definition; 0 for OpenAPI documents.
 	Took time.Duration
 }
@@ -133,7 +133,7 @@ func (r *reader) definition(v spec3.Value) error {
 	if err != nil {
 		return err
 	}
-	u := Part{Update: store.Update{Source: r.name + ": " + d.Name}, Findings: d.Findings()}
+	u := Part{Update: store.Update{Source: r.name + ": " + d.Name}, Definition: d}
 	for _, other := range r.definitions {
 		if other.Source == u.Source {
 			return v.Locate(&spec3.Error{Pointer: "/metadata", Err: fmt.Errorf("the CustomResourceDefinition %s is there twice", d.Name)})

@@ -57,15 +57,15 @@ func (st *state) publishes() bool {
 
 // reading is what came of reading one file.
 type reading struct {
-	path    string
-	info    os.FileInfo
-	readAt  time.Time
-	took    time.Duration
-	sum     [sha256.Size]byte
-	same    bool // the text is the one that was read before
-	later   bool // it is to be read again, and nothing is done yet
-	parts   []Part
-	errs    []error
+	path   string
+	info   os.FileInfo
+	readAt time.Time
+	took   time.Duration
+	sum    [sha256.Size]byte
+	same   bool // the text is the one that was read before
+	later  bool // it is to be read again, and nothing is done yet
+	parts  []Part
+	errs   []error
 }
 
 // withdrawAfter is for how long a file has to hold no document before what it
@@ -164,15 +164,23 @@ func (s *Source) noteParts(r *reading, st *state) (documents int) {
 		clear(st.parts)
 	}
 	for _, read := range r.parts {
-		p := &part{tags: map[string]string{}, findings: len(read.Findings)}
+		p := &part{tags: map[string]string{}}
 		for _, c := range read.Contributions {
 			p.tags[c.Path] = c.Document.Tag()
 		}
 		documents += len(p.tags)
 		st.parts[read.Source] = p
-		if old := before[read.Source]; read.Took > 0 && (old == nil || !maps.Equal(old.tags, p.tags)) {
+		old := before[read.Source]
+		switch {
+		case read.Definition == nil:
+		case old != nil && maps.Equal(old.tags, p.tags):
+			p.findings = old.findings
+		default:
 			s.metrics.aggregation.Observe(read.Took.Seconds())
-			for _, f := range read.Findings {
+			// It is published by now; nobody waits for this check.
+			found := read.Definition.Findings()
+			p.findings = len(found)
+			for _, f := range found {
 				s.log.Warn("published, but Kubernetes would not", "source", read.Source, "version", f.Version, "reason", f.Text)
 			}
 		}
