@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"time"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -126,23 +127,29 @@ func readOurs(text []byte) (store.Update, error) {
 
 // oursOf publishes definitions as the file source does: in batches, side by side.
 func oursOf(texts [][]byte) (*store.Store, error) {
+	const batchFiles = 256
 	s, err := store.New(store.Options{})
 	if err != nil {
 		return nil, err
 	}
-	updates := make([]store.Update, len(texts))
-	var group errgroup.Group
-	group.SetLimit(runtime.GOMAXPROCS(0))
-	for i, text := range texts {
-		group.Go(func() (err error) {
-			updates[i], err = readOurs(text)
-			return err
-		})
+	for batch := range slices.Chunk(texts, batchFiles) {
+		updates := make([]store.Update, len(batch))
+		var group errgroup.Group
+		group.SetLimit(runtime.GOMAXPROCS(0))
+		for i, text := range batch {
+			group.Go(func() (err error) {
+				updates[i], err = readOurs(text)
+				return err
+			})
+		}
+		if err := group.Wait(); err != nil {
+			return nil, err
+		}
+		if err := s.Apply(updates...); err != nil {
+			return nil, err
+		}
 	}
-	if err := group.Wait(); err != nil {
-		return nil, err
-	}
-	return s, s.Apply(updates...)
+	return s, nil
 }
 
 // incumbent is what kube-apiserver has: the controller's specs of each definition,

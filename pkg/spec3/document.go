@@ -41,6 +41,7 @@ type section struct {
 // unit is a member that moves between documents as a whole.
 type unit struct {
 	name  string // decoded
+	ascii bool   // of the name
 	raw   []byte // the name as it was written, with its quotes
 	value []byte // canonical JSON; a part of some document's json
 	sum   [sha256.Size]byte
@@ -238,7 +239,7 @@ func (d *Document) unit(key unitKey) *unit {
 func assemble(d Document) *Document {
 	size := 0
 	count := func(u *unit) { size += len(u.raw) + 1 + len(u.value) }
-	d.walk(func(text ...byte) { size += len(text) }, count)
+	d.walk(func(text []byte) { size += len(text) }, count)
 
 	// The units are about to refer to the new bytes; those of the documents they come
 	// from stay as they are.
@@ -248,7 +249,7 @@ func assemble(d Document) *Document {
 		out.sections[i].entries = slices.Clone(out.sections[i].entries)
 	}
 	buf := make([]byte, 0, size)
-	out.walk(func(text ...byte) { buf = append(buf, text...) }, func(u *unit) {
+	out.walk(func(text []byte) { buf = append(buf, text...) }, func(u *unit) {
 		start := len(buf)
 		buf = append(buf, u.raw...)
 		u.raw = buf[start:len(buf):len(buf)]
@@ -262,24 +263,29 @@ func assemble(d Document) *Document {
 	return out
 }
 
+// What stands between members.
+var (
+	commaText, openText, beginText, closeText = []byte(","), []byte(":{"), []byte("{"), []byte("}")
+)
+
 // walk visits the canonical bytes of a document in their order: the members that are
 // units, and what stands between them.
-func (d *Document) walk(between func(text ...byte), member func(u *unit)) {
+func (d *Document) walk(between func(text []byte), member func(u *unit)) {
 	comma := false
 	separate := func() {
 		if comma {
-			between(',')
+			between(commaText)
 		}
 		comma = true
 	}
 	open := func(name []byte) {
 		separate()
-		between(name...)
-		between(':', '{')
+		between(name)
+		between(openText)
 		comma = false
 	}
 	closeObject := func() {
-		between('}')
+		between(closeText)
 		comma = true
 	}
 	units := func(list []unit) {
@@ -318,7 +324,7 @@ func (d *Document) walk(between func(text ...byte), member func(u *unit)) {
 			objects = objects[1:]
 		}
 	}
-	between('{')
+	between(beginText)
 	for i := range d.root {
 		if name := d.root[i].name; name != "" {
 			before(name)
@@ -327,7 +333,7 @@ func (d *Document) walk(between func(text ...byte), member func(u *unit)) {
 		member(&d.root[i])
 	}
 	before("")
-	between('}')
+	between(closeText)
 }
 
 // clip shortens a literal for an error message.

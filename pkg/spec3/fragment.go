@@ -96,24 +96,32 @@ type deflater struct {
 }
 
 func newPiece(raw, value []byte) (*piece, error) {
+	p, err := deflate(raw, []byte{':'}, value)
+	if err != nil {
+		return nil, err
+	}
+	p.raw = bytes.Clone(raw)
+	return p, nil
+}
+
+// deflate makes a piece of texts that follow each other.
+func deflate(texts ...[]byte) (*piece, error) {
 	c := deflaters.Get().(*deflater)
 	c.buf.Reset()
 	c.flate.Reset(&c.buf)
-	crc := uint32(0)
-	for _, text := range [][]byte{raw, {':'}, value} {
+	p := &piece{}
+	for _, text := range texts {
 		if _, err := c.flate.Write(text); err != nil {
 			return nil, fmt.Errorf("deflate: %w", err)
 		}
-		crc = crc32.Update(crc, crc32.IEEETable, text)
+		p.crc = crc32.Update(p.crc, crc32.IEEETable, text)
+		p.size += len(text)
 	}
 	if err := c.flate.Flush(); err != nil {
 		return nil, fmt.Errorf("deflate: %w", err)
 	}
-	size := len(raw) + 1 + len(value)
-	p := &piece{
-		raw: bytes.Clone(raw), deflated: make([]byte, c.buf.Len()),
-		size: size, crc: crc, factor: shift(size),
-	}
+	p.factor = shift(p.size)
+	p.deflated = make([]byte, c.buf.Len())
 	copy(p.deflated, c.buf.Bytes())
 	if c.buf.Cap() <= largestPooled {
 		deflaters.Put(c)
@@ -133,7 +141,7 @@ func NewFragment(d *Document, shared *Pieces) (*Fragment, error) {
 		if err != nil {
 			return unit{}, err
 		}
-		return unit{name: u.name, raw: p.raw, sum: u.sum, piece: p}, nil
+		return unit{name: u.name, ascii: u.ascii, raw: p.raw, sum: u.sum, piece: p}, nil
 	}
 	convertAll := func(section string, units []unit) ([]unit, error) {
 		out := make([]unit, 0, len(units))
@@ -202,10 +210,33 @@ func Compose(parts ...FragmentPart) (Composition, []*ConflictError) {
 	}
 	w := gzipJoiner{}
 	// Measured first, so that the memory is exactly what is needed.
-	merged.walk(w.measureText, w.measurePiece)
+	merged.walk(w.measureText, func(u *unit) { w.measurePiece(u.piece) })
 	w.begin()
-	merged.walk(w.text, w.piece)
+	merged.walk(w.text, func(u *unit) { w.piece(u.piece) })
 	return Composition{Tag: merged.tag, Size: w.size, Gzip: w.end()}, conflicts
+}
+
+// Chunk is a text in compressed form, for [JoinChunks]. It is immutable.
+type Chunk struct{ piece *piece }
+
+// NewChunk compresses a text on its own.
+func NewChunk(text []byte) (Chunk, error) {
+	p, err := deflate(text)
+	return Chunk{p}, err
+}
+
+// JoinChunks returns one gzip member (RFC 1952) of the texts of chunks, one after the
+// other, without compressing anything again.
+func JoinChunks(chunks ...Chunk) []byte {
+	var w gzipJoiner
+	for _, c := range chunks {
+		w.measurePiece(c.piece)
+	}
+	w.begin()
+	for _, c := range chunks {
+		w.piece(c.piece)
+	}
+	return w.end()
 }
 
 // gzipJoiner writes a gzip member (RFC 1952) of pieces and the text between them.
@@ -225,10 +256,10 @@ const (
 	gzipFrame    = 10 + storedHeader + 8
 )
 
-func (w *gzipJoiner) measureText(text ...byte) { w.pendingLength += len(text) }
+func (w *gzipJoiner) measureText(text []byte) { w.pendingLength += len(text) }
 
-func (w *gzipJoiner) measurePiece(u *unit) {
-	w.length += storedLength(w.pendingLength) + len(u.piece.deflated)
+func (w *gzipJoiner) measurePiece(p *piece) {
+	w.length += storedLength(w.pendingLength) + len(p.deflated)
 	w.pendingLength = 0
 }
 
@@ -241,13 +272,13 @@ func (w *gzipJoiner) begin() {
 	w.out = append(w.out, 0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff)
 }
 
-func (w *gzipJoiner) text(text ...byte) { w.pending = append(w.pending, text...) }
+func (w *gzipJoiner) text(text []byte) { w.pending = append(w.pending, text...) }
 
-func (w *gzipJoiner) piece(u *unit) {
+func (w *gzipJoiner) piece(p *piece) {
 	w.flush()
-	w.out = append(w.out, u.piece.deflated...)
-	w.crc = joinCRC(w.crc, u.piece.crc, u.piece.factor)
-	w.size += u.piece.size
+	w.out = append(w.out, p.deflated...)
+	w.crc = joinCRC(w.crc, p.crc, p.factor)
+	w.size += p.size
 }
 
 // flush writes the pending text as it is.

@@ -20,16 +20,12 @@ type compressor struct {
 	gz  *gzip.Writer
 }
 
-func compressors(level int) *sync.Pool {
-	return &sync.Pool{New: func() any {
-		c := new(compressor)
-		// The level is a constant that the library knows, so there is no error.
-		c.gz, _ = gzip.NewWriterLevel(&c.buf, level)
-		return c
-	}}
-}
-
-var dense, fast = compressors(gzipLevel), compressors(gzip.BestSpeed)
+var compressors = sync.Pool{New: func() any {
+	c := new(compressor)
+	// The level is a constant that the library knows, so there is no error.
+	c.gz, _ = gzip.NewWriterLevel(&c.buf, gzipLevel)
+	return c
+}}
 
 // largestPooled is the buffer size beyond which a compressor is not kept.
 const largestPooled = 4 << 20
@@ -37,13 +33,8 @@ const largestPooled = 4 << 20
 // Gzip returns data compressed as one gzip member (RFC 1952) without name or
 // time, in memory of exactly its size. Equal data gives equal bytes in every
 // process of one build.
-func Gzip(data []byte) ([]byte, error) { return compress(dense, data) }
-
-// GzipFast is [Gzip] for data that changes often and does not compress well.
-func GzipFast(data []byte) ([]byte, error) { return compress(fast, data) }
-
-func compress(pool *sync.Pool, data []byte) ([]byte, error) {
-	c := pool.Get().(*compressor)
+func Gzip(data []byte) ([]byte, error) {
+	c := compressors.Get().(*compressor)
 	c.buf.Reset()
 	c.gz.Reset(&c.buf)
 	if _, err := c.gz.Write(data); err != nil {
@@ -55,7 +46,7 @@ func compress(pool *sync.Pool, data []byte) ([]byte, error) {
 	out := make([]byte, c.buf.Len())
 	copy(out, c.buf.Bytes())
 	if c.buf.Cap() <= largestPooled {
-		pool.Put(c)
+		compressors.Put(c)
 	}
 	return out, nil
 }

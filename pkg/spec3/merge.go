@@ -35,8 +35,10 @@ func merge(parts []Part) (merged *Document, conflicts []*ConflictError) {
 	owners := make(map[unitKey]owner, (len(parts)+ownUnits)*ownUnits)
 	// Fragments have most of their pieces in common; those need no second look.
 	pieces := make(map[*piece]bool, (len(parts)+ownUnits)*ownUnits)
+	var news []named
 	for i, p := range parts {
-		news, conflict := p.Document.news(parts, owners, pieces)
+		var conflict *ConflictError
+		news, conflict = p.Document.news(news[:0], parts, owners, pieces)
 		if conflict != nil {
 			conflict.Second, conflict.Index = p.Source, i
 			conflicts = append(conflicts, conflict)
@@ -95,9 +97,10 @@ type named struct {
 	unit *unit
 }
 
-// news returns the units that nobody owns yet, or the first one that somebody owns
-// who defines it differently.
-func (d *Document) news(parts []Part, owners map[unitKey]owner, pieces map[*piece]bool) (news []named, conflict *ConflictError) {
+// news appends the units that nobody owns yet to a list, or returns the first one that
+// somebody owns who defines it differently.
+func (d *Document) news(news []named, parts []Part, owners map[unitKey]owner, pieces map[*piece]bool) ([]named, *ConflictError) {
+	var conflict *ConflictError
 	d.each(func(key unitKey, u *unit) {
 		if conflict != nil || u.piece != nil && pieces[u.piece] {
 			return
@@ -156,7 +159,7 @@ func join(parts []Part, accepted []int, owners map[unitKey]owner) *Document {
 // sorted returns copies of units in canonical order. Pointers are sorted, because
 // units are large.
 func sorted(units []*unit) []unit {
-	slices.SortFunc(units, func(a, b *unit) int { return compareNames(a.name, b.name) })
+	slices.SortFunc(units, compareUnits)
 	out := make([]unit, 0, len(units))
 	for _, u := range units {
 		out = append(out, *u)

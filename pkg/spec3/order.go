@@ -2,6 +2,7 @@ package spec3
 
 import (
 	"cmp"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -9,15 +10,6 @@ import (
 // canonical form (RFC 8785 section 3.2.3). It differs from the order of the
 // UTF-8 bytes only for characters beyond the basic multilingual plane.
 func compareNames(a, b string) int {
-	// What is common is equal in any order.
-	common := 0
-	for common < len(a) && common < len(b) && a[common] == b[common] {
-		common++
-	}
-	for common > 0 && common < len(a) && !utf8.RuneStart(a[common]) {
-		common--
-	}
-	a, b = a[common:], b[common:]
 	for a != "" && b != "" {
 		if a[0] < utf8.RuneSelf && b[0] < utf8.RuneSelf {
 			if a[0] != b[0] {
@@ -34,6 +26,24 @@ func compareNames(a, b string) int {
 		a, b = a[na:], b[nb:]
 	}
 	return cmp.Compare(len(a), len(b))
+}
+
+// compareUnits orders units by their names. Most names are ASCII, for which the
+// order of bytes is the same, and several times as fast to find.
+func compareUnits(a, b *unit) int {
+	if a.ascii && b.ascii {
+		return strings.Compare(a.name, b.name)
+	}
+	return compareNames(a.name, b.name)
+}
+
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // utf16Weight maps a rune to a number that sorts as the rune's UTF-16 code units

@@ -71,7 +71,7 @@ func (s *scanner) document(d *Document) error {
 				return nil
 			})
 		}
-		u := unit{name: name, raw: raw}
+		u := unit{name: name, ascii: isASCII(name), raw: raw}
 		s.unit(&u, child)
 		d.root = append(d.root, u)
 		return nil
@@ -94,7 +94,7 @@ func (s *scanner) units(into *[]unit, grammar *object, pointer string) error {
 		if s.count++; s.count > maxUnits {
 			return &Error{Pointer: pointer, Err: fmt.Errorf("%w: more than %d paths and components", ErrTooLarge, maxUnits)}
 		}
-		u := unit{name: name, raw: raw}
+		u := unit{name: name, ascii: isASCII(name), raw: raw}
 		s.unit(&u, child)
 		*into = append(*into, u)
 		return nil

@@ -76,6 +76,6 @@ func (s *Snapshot) with(changed []*Document, removed []string) (*Snapshot, error
 		return next, nil
 	}
 	var err error
-	next.root, err = newRoot(next.documents)
+	next.root, err = newRoot(next.documents, s.root)
 	return next, err
 }

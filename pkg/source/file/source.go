@@ -139,6 +139,10 @@ func (s *Source) Run(ctx context.Context) {
 // that is larger holds nobody else up.
 const small = 1 << 20
 
+// batchFiles is how many files are read and published together: enough to share the
+// cost of a root document, and few enough to hold in memory.
+const batchFiles = 256
+
 // scan looks at all files, reads those that have changed, and contributes what they
 // hold now. With patience it leaves files for later that are still being written,
 // and returns when to look again.
@@ -163,8 +167,10 @@ func (s *Source) scan(ctx context.Context, patience bool) (again time.Duration, 
 			light = append(light, r)
 		}
 	}
-	if err := s.publish(ctx, light); err != nil {
-		return again, err
+	for batch := range slices.Chunk(light, batchFiles) {
+		if err := s.publish(ctx, batch); err != nil {
+			return again, err
+		}
 	}
 	for _, r := range heavy {
 		if err := s.publish(ctx, []*reading{r}); err != nil {
