@@ -110,21 +110,30 @@ func (s *Store) held(c *Contribution) (packed, bool) {
 	return packed{}, false
 }
 
+// edit is a change of the contributions to one path that is being made.
+type edit struct {
+	slot    *slot
+	next    []held
+	changed bool
+	took    time.Duration
+}
+
 // contribute changes the contributions, and returns the paths that have to be built.
 func (s *Store) contribute(changes []change) []*build {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	touched := map[string]*slot{}
-	took := map[string]time.Duration{}
+	edits := map[string]*edit{}
 	for i := range changes {
 		c := &changes[i]
 		set := map[string]bool{}
 		for j := range c.set {
 			path := c.set[j].Path
 			set[path] = true
-			took[path] += c.took[j]
 			h := held{source: c.source, priority: c.set[j].Priority, stale: c.set[j].Stale, packed: c.packed[j]}
-			s.replaceLocked(touched, path, c.source, &h)
+			e := s.editLocked(edits, path)
+			e.took += c.took[j]
+			e.replace(c.source, &h)
+			s.rememberLocked(c.source, path)
 		}
 		remove := c.remove
 		if c.removeOthers {
@@ -135,79 +144,86 @@ func (s *Store) contribute(changes []change) []*build {
 			}
 		}
 		for _, path := range remove {
-			s.replaceLocked(touched, path, c.source, nil)
+			s.editLocked(edits, path).replace(c.source, nil)
+			s.forgetLocked(c.source, path)
 		}
 		if c.mark {
-			s.markLocked(touched, c.source, c.stale)
+			for path := range s.bySource[c.source] {
+				s.editLocked(edits, path).mark(c.source, c.stale)
+			}
 		}
 	}
-	builds := make([]*build, 0, len(touched))
-	for _, sl := range touched {
-		builds = append(builds, &build{slot: sl, generation: sl.generation, contributions: sl.contributions, took: took[sl.path]})
+	var builds []*build
+	for path, e := range edits {
+		sl := e.slot
+		if e.changed {
+			sortHeld(e.next)
+			sl.contributions = e.next
+			sl.generation++
+		}
+		// A generation that was never published has to be built again, even if nothing
+		// has changed: its build failed, or is under way.
+		if sl.generation > sl.published {
+			builds = append(builds, &build{slot: sl, generation: sl.generation, contributions: sl.contributions, took: e.took})
+		} else if len(sl.contributions) == 0 {
+			delete(s.slots, path)
+		}
 	}
 	return builds
 }
 
-// replaceLocked makes with the contribution of a source to a path, or removes it
-// where with is nil.
-func (s *Store) replaceLocked(touched map[string]*slot, path, source string, with *held) {
+// editLocked returns the edit of a path, which begins with what there is.
+func (s *Store) editLocked(edits map[string]*edit, path string) *edit {
+	if e := edits[path]; e != nil {
+		return e
+	}
 	sl := s.slots[path]
 	if sl == nil {
-		if with == nil {
-			return
-		}
 		sl = &slot{path: path}
 		s.slots[path] = sl
 	}
-	i := slices.IndexFunc(sl.contributions, func(h held) bool { return h.source == source })
-	// A generation that was never published has to be built again, even if nothing
-	// changes now: its build failed, or is under way.
-	switch {
-	case with == nil && i < 0:
-		return
-	case with != nil && i >= 0 && sl.contributions[i].equal(with) && sl.published == sl.generation:
-		return
-	}
-	next := slices.Clone(sl.contributions)
-	if i >= 0 {
-		next = slices.Delete(next, i, i+1)
-	}
-	if with != nil {
-		next = append(next, *with)
-	}
-	s.changeLocked(touched, sl, next)
+	e := &edit{slot: sl, next: slices.Clone(sl.contributions)}
+	edits[path] = e
+	return e
+}
 
-	if with == nil {
-		delete(s.bySource[source], path)
-		if len(s.bySource[source]) == 0 {
-			delete(s.bySource, source)
-		}
+// replace makes with the contribution of a source, or removes it where with is nil.
+func (e *edit) replace(source string, with *held) {
+	i := slices.IndexFunc(e.next, func(h held) bool { return h.source == source })
+	switch {
+	case with == nil && i < 0, with != nil && i >= 0 && e.next[i].equal(with):
 		return
+	case with == nil:
+		e.next = slices.Delete(e.next, i, i+1)
+	case i < 0:
+		e.next = append(e.next, *with)
+	default:
+		e.next[i] = *with
 	}
+	e.changed = true
+}
+
+func (e *edit) mark(source string, stale bool) {
+	i := slices.IndexFunc(e.next, func(h held) bool { return h.source == source })
+	if i >= 0 && e.next[i].stale != stale {
+		e.next[i].stale = stale
+		e.changed = true
+	}
+}
+
+// rememberLocked and forgetLocked keep the paths of each source.
+func (s *Store) rememberLocked(source, path string) {
 	if s.bySource[source] == nil {
 		s.bySource[source] = map[string]bool{}
 	}
 	s.bySource[source][path] = true
 }
 
-func (s *Store) markLocked(touched map[string]*slot, source string, stale bool) {
-	for path := range s.bySource[source] {
-		sl := s.slots[path]
-		i := slices.IndexFunc(sl.contributions, func(h held) bool { return h.source == source })
-		if sl.contributions[i].stale == stale {
-			continue
-		}
-		next := slices.Clone(sl.contributions)
-		next[i].stale = stale
-		s.changeLocked(touched, sl, next)
+func (s *Store) forgetLocked(source, path string) {
+	delete(s.bySource[source], path)
+	if len(s.bySource[source]) == 0 {
+		delete(s.bySource, source)
 	}
-}
-
-func (s *Store) changeLocked(touched map[string]*slot, sl *slot, next []held) {
-	sortHeld(next)
-	sl.contributions = next
-	sl.generation++
-	touched[sl.path] = sl
 }
 
 // run does a build without touching what is published.

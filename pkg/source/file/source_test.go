@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -30,6 +31,11 @@ type fixture struct {
 	registry *prometheus.Registry
 	logs     *logs
 }
+
+// testLimits are the defaults.
+var testLimits spec3.Limits
+
+func textLogger(w io.Writer) *slog.Logger { return slog.New(slog.NewTextHandler(w, nil)) }
 
 // logs is a log that may be read while it is written.
 type logs struct {
