@@ -128,13 +128,13 @@ func testPartsAreMerged(t *testing.T, isPart func(source string) bool) {
 		if got := sources(f); got != "a.json" {
 			t.Errorf("published: %s", got)
 		}
-		if err := f.SetStale("a.json", true); err != nil {
+		if err := f.SetStale(true, "a.json"); err != nil {
 			t.Fatal(err)
 		}
 		if got := sources(f); got != "b.json" {
 			t.Errorf("published: %s", got)
 		}
-		if err := f.SetStale("a.json", false); err != nil {
+		if err := f.SetStale(false, "a.json"); err != nil {
 			t.Fatal(err)
 		}
 		if got := sources(f); got != "a.json" {
@@ -145,7 +145,7 @@ func testPartsAreMerged(t *testing.T, isPart func(source string) bool) {
 		f := newFixture(t, Options{})
 		f.set(t, c("a.json", "A", ""))
 		before := f.Snapshot()
-		if err := f.SetStale("a.json", true); err != nil {
+		if err := f.SetStale(true, "a.json"); err != nil {
 			t.Fatal(err)
 		}
 		if f.Snapshot() != before {

@@ -130,7 +130,11 @@ func (s *Store) Apply(updates ...Update) error {
 	return s.apply(changes)
 }
 
-// SetStale changes whether a source's contributions are [Contribution.Stale].
-func (s *Store) SetStale(source string, stale bool) error {
-	return s.apply([]change{{source: source, mark: true, stale: stale}})
+// SetStale changes whether the contributions of sources are [Contribution.Stale].
+func (s *Store) SetStale(stale bool, sources ...string) error {
+	changes := make([]change, 0, len(sources))
+	for _, source := range sources {
+		changes = append(changes, change{source: source, mark: true, stale: stale})
+	}
+	return s.apply(changes)
 }

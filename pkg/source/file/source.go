@@ -23,7 +23,7 @@ import (
 // Store is where contributions go. [store.Store] is one.
 type Store interface {
 	Apply(updates ...store.Update) error
-	SetStale(source string, stale bool) error
+	SetStale(stale bool, sources ...string) error
 }
 
 var _ Store = (*store.Store)(nil)

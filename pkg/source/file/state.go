@@ -216,16 +216,14 @@ func effect(st *state, documents int) string {
 
 // setStale marks what some sources of a file published as no longer confirmed.
 func (s *Source) setStale(st *state, which func(source string) bool) error {
+	var sources []string
 	for source, p := range st.parts {
-		if p.stale || !which(source) {
-			continue
-		}
-		p.stale = true
-		if err := s.store.SetStale(source, true); err != nil {
-			return err
+		if !p.stale && which(source) {
+			p.stale = true
+			sources = append(sources, source)
 		}
 	}
-	return nil
+	return s.store.SetStale(true, sources...)
 }
 
 // missing looks after files that are not there any more.
@@ -247,10 +245,12 @@ func (s *Source) missing(found map[string]os.FileInfo, listed map[string]bool) e
 			}
 			continue
 		}
+		var nothing []store.Update
 		for source := range st.parts {
-			if err := s.store.Apply(store.Update{Source: source}); err != nil {
-				return err
-			}
+			nothing = append(nothing, store.Update{Source: source})
+		}
+		if err := s.store.Apply(nothing...); err != nil {
+			return err
 		}
 		s.metrics.findings.Sub(float64(findings(st.parts)))
 		delete(s.files, path)
