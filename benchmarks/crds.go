@@ -259,8 +259,7 @@ func compareManyCRDsHeap(int) (row, error) {
 		return row{}, err
 	}
 	x := heapInUse() - before
-	runtime.KeepAlive(ours)
-	ours = nil
+	runtime.KeepAlive(ours) // and no longer: what follows is the peer's alone
 	before = heapInUse()
 	peer, err := incumbentOf(texts)
 	if err != nil {

@@ -176,11 +176,12 @@ func TestOneBrokenCRDHidesNoOther(t *testing.T) {
 
 func TestBadCRDs(t *testing.T) {
 	good := crd("apples", "Apple", "red", "v1")
+	head, _, _ := strings.Cut(good, "  - {")
 	for name, tc := range map[string]struct{ text, want string }{
 		"v1beta1":             {strings.Replace(good, "apiextensions.k8s.io/v1\n", "apiextensions.k8s.io/v1beta1\n", 1), ":1:13: /apiVersion: a CustomResourceDefinition of apiextensions.k8s.io/v1beta1 cannot be published; write it as apiextensions.k8s.io/v1"},
 		"no schema":           {strings.Replace(good, "schema: {openAPIV3Schema", "x: {openAPIV3Schema", 1), ":9:5: /spec/versions/0: the version v1 has no schema"},
 		"$ref":                {strings.Replace(good, "{type: string,", "{$ref: \"#/x\", type: string,", 1), "/properties/red/$ref: the schema of a CustomResourceDefinition cannot hold a $ref"},
-		"no versions":         {strings.Replace(good[:strings.Index(good, "  - {")], "versions:", "versions: []", 1), "the CustomResourceDefinition has no versions"},
+		"no versions":         {strings.Replace(head, "versions:", "versions: []", 1), "the CustomResourceDefinition has no versions"},
 		"no kind":             {strings.Replace(good, ", kind: Apple", "", 1), "the CustomResourceDefinition has no /spec/names/kind"},
 		"a scope of sorts":    {strings.Replace(good, "Cluster", "Galaxy", 1), `:6:10: /spec/scope: the scope "Galaxy" is neither Namespaced nor Cluster`},
 		"wrong types":         {strings.Replace(good, "names: {plural: apples, kind: Apple}", "names: [a]", 1), ":7:10: /spec/names: not a CustomResourceDefinition: it has the wrong type"},
