@@ -200,6 +200,37 @@ func TestServeFolder(t *testing.T) {
 	}
 }
 
+func TestCRDCommand(t *testing.T) {
+	definition := `{apiVersion: apiextensions.k8s.io/v1, kind: CustomResourceDefinition, metadata: {name: apples.example.com}, spec: {group: example.com, scope: Cluster,
+  names: {plural: apples, kind: Apple}, versions: [{name: v1, served: true, schema: {openAPIV3Schema: {type: object}}}, {name: v2, served: SERVED, schema: {openAPIV3Schema: {type: object, default: null}}}]}}`
+	file := filepath.Join(t.TempDir(), "apples.yaml")
+	if err := os.WriteFile(file, []byte("# apples\n"+strings.Replace(definition, "SERVED", "true", 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var stdout, stderr bytes.Buffer
+	if code := run(context.Background(), []string{"crd", file}, &stdout, &stderr); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr.String())
+	}
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], "/apis/example.com/v1/apples") || !strings.Contains(lines[1], `"default":null`) {
+		t.Errorf("got %d lines: %.300s", len(lines), stdout.String())
+	}
+	for _, tc := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{[]string{"crd"}, 2, "requires at least 1 arg"},
+		{[]string{"crd", "/no/such/file"}, 1, "open /no/such/file: no such file or directory"},
+		{[]string{"crd", "main_test.go"}, 1, "main_test.go:"},
+	} {
+		stderr.Reset()
+		if code := run(context.Background(), tc.args, &stdout, &stderr); code != tc.code || !strings.Contains(stderr.String(), tc.want) || strings.Count(stderr.String(), "\n") != 1 {
+			t.Errorf("%v: exit code %d, %s", tc.args, code, stderr.String())
+		}
+	}
+}
+
 func TestServeEmptyFolder(t *testing.T) {
 	welcome, end := start(t, t.TempDir())
 	if !strings.Contains(welcome, "publishes 0 documents") {
