@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	apiextensions "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
@@ -15,7 +16,9 @@ import (
 	openapi "k8s.io/kube-openapi/pkg/spec3"
 
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/yaml"
 
+	"github.com/seed-0662880d/openapi-server/internal/testdocs"
 	"github.com/seed-0662880d/openapi-server/pkg/crdschema"
 	"github.com/seed-0662880d/openapi-server/pkg/handler"
 	"github.com/seed-0662880d/openapi-server/pkg/spec3"
@@ -164,15 +167,20 @@ func (p *incumbent) read(text []byte) (path string, err error) {
 	if err := json.Unmarshal(text, &crd); err != nil {
 		return "", err
 	}
-	path = "apis/" + crd.Spec.Group + "/v1"
-	document, err := builder.BuildOpenAPIV3(&crd, "v1", builder.Options{IncludeSelectableFields: true})
-	if err != nil {
-		return "", err
+	for _, v := range crd.Spec.Versions {
+		if !v.Served {
+			continue
+		}
+		document, err := builder.BuildOpenAPIV3(&crd, v.Name, builder.Options{IncludeSelectableFields: true})
+		if err != nil {
+			return "", err
+		}
+		path = "apis/" + crd.Spec.Group + "/" + v.Name
+		if p.specs[path] == nil {
+			p.specs[path] = map[string]*openapi.OpenAPI{}
+		}
+		p.specs[path][crd.Name] = document
 	}
-	if p.specs[path] == nil {
-		p.specs[path] = map[string]*openapi.OpenAPI{}
-	}
-	p.specs[path][crd.Name] = document
 	return path, nil
 }
 
@@ -226,6 +234,34 @@ func compareManyCRDs(int) (row, error) {
 	if err := checkGenerated(texts[0]); err != nil {
 		return row{}, err
 	}
+	return compareCRDs(texts)
+}
+
+// compareRealCRDs takes the definitions of gateway-api (standard) and cert-manager.
+func compareRealCRDs(int) (row, error) {
+	definitions, err := testdocs.CustomResourceDefinitions()
+	if err != nil {
+		return row{}, err
+	}
+	var texts [][]byte
+	for name, text := range definitions {
+		if strings.Contains(name, "/experimental/") {
+			continue // the same names once more
+		}
+		encoded, err := yaml.YAMLToJSON(text)
+		if err != nil {
+			return row{}, fmt.Errorf("%s: %w", name, err)
+		}
+		texts = append(texts, encoded)
+	}
+	// What both make once in a process.
+	if _, err := compareCRDs(texts[:1]); err != nil {
+		return row{}, err
+	}
+	return compareCRDs(texts)
+}
+
+func compareCRDs(texts [][]byte) (row, error) {
 	start := time.Now()
 	ours, err := oursOf(texts)
 	if err != nil {

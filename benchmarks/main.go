@@ -106,6 +106,7 @@ type crdComparison struct {
 func crdComparisons() []crdComparison {
 	return []crdComparison{
 		{"CRDs to published, time, peer: apiextensions builder and handler3", "1,000 in 160 groups", "5 x faster", compareManyCRDs},
+		{"CRDs to published, time, peer: the same", "gateway-api and cert-manager", "-", reported(compareRealCRDs)},
 		{"CRDs to published, heap held, peer: the same", "1,000 in 160 groups", "an eighth", compareManyCRDsHeap},
 		{"one CRD changes, until served, peer: the same", "100 in one group-version", "15 x faster", compareCRDChange},
 		{"one CRD changes, peer: ours with 10 in the group-version", "100 in one group-version", "under 1.5 x", compareCRDChangeByGroup},
@@ -125,5 +126,14 @@ func comparisons() []comparison {
 		{"heap held, after each was asked for twice, peer: handler3", "-", compareHeapTwice},
 		{"heap held, after gzipped JSON was asked for, peer: handler3 as above", "a third", compareHeapGzip},
 		{"allocations of a request, peer: bare net/http", "at most 25", compareAllocations},
+	}
+}
+
+// reported is a comparison for which nothing was promised.
+func reported(run func(int) (row, error)) func(int) (row, error) {
+	return func(rounds int) (row, error) {
+		r, err := run(rounds)
+		r.met = true
+		return r, err
 	}
 }

@@ -137,11 +137,7 @@ func encodeShared(name string, definition common.OpenAPIDefinition) (jsontext.Va
 	if !isKind {
 		return encoded, nil
 	}
-	m, err := parseMembers(encoded)
-	if err != nil {
-		return nil, err
-	}
-	return m.set("x-kubernetes-group-version-kind", array([]jsontext.Value{
+	return parseMembers(encoded).set("x-kubernetes-group-version-kind", array([]jsontext.Value{
 		members{{"group", quoted(gvk.Group)}, {"kind", quoted(gvk.Kind)}, {"version", quoted(gvk.Version)}}.object(),
 	})).object(), nil
 }

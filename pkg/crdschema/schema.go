@@ -22,28 +22,14 @@ type member struct {
 // members is a JSON object.
 type members []member
 
-// parseMembers splits the bytes of an object. Its names and values refer to raw.
-func parseMembers(raw jsontext.Value) (members, error) {
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw), jsontext.AllowDuplicateNames(true))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
+// parseMembers splits the bytes of an object, which are canonical, as all are here:
+// they come from [spec3.Value.Canonical] or were made of such.
+func parseMembers(raw jsontext.Value) members {
 	var out members
-	for dec.PeekKind() == jsontext.KindString {
-		name, err := dec.ReadToken()
-		if err != nil {
-			return nil, err
-		}
-		m := member{name: name.String()}
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		end := dec.InputOffset()
-		m.value = raw[end-int64(len(value)) : end]
-		out = append(out, m)
+	for name, value := range spec3.Members(raw) {
+		out = append(out, member{name, value})
 	}
-	return out, nil
+	return out
 }
 
 func (m members) get(name string) (jsontext.Value, bool) {
@@ -96,14 +82,12 @@ func enrich(schema jsontext.Value, pointer string) (jsontext.Value, error) {
 	if schema.Kind() != jsontext.KindBeginObject {
 		return schema, nil
 	}
-	m, err := parseMembers(schema)
-	if err != nil {
-		return nil, err
-	}
+	m := parseMembers(schema)
 	if _, ok := m.get("$ref"); ok {
 		return nil, &spec3.Error{Pointer: pointer + "/$ref", Err: errors.New("the schema of a CustomResourceDefinition cannot hold a $ref")}
 	}
 	for i := range m {
+		var err error
 		switch name := m[i].name; name {
 		case "properties":
 			m[i].value, err = enrichAll(m[i].value, pointer+"/properties")
@@ -115,17 +99,10 @@ func enrich(schema jsontext.Value, pointer string) (jsontext.Value, error) {
 		}
 	}
 	if isTrue(m, "x-kubernetes-int-or-string") {
-		if m, err = unfoldIntOrString(m); err != nil {
-			return nil, err
-		}
+		m = unfoldIntOrString(m)
 	}
 	if isTrue(m, "x-kubernetes-embedded-resource") {
-		if m, err = addObjectFields(m, &embeddedFields); err != nil {
-			return nil, err
-		}
-		if m, err = addRequired(m, "kind", "apiVersion"); err != nil {
-			return nil, err
-		}
+		m = addRequired(addObjectFields(m, &embeddedFields), "kind", "apiVersion")
 	}
 	return m.object(), nil
 }
@@ -134,11 +111,9 @@ func enrichAll(properties jsontext.Value, pointer string) (jsontext.Value, error
 	if properties.Kind() != jsontext.KindBeginObject {
 		return properties, nil
 	}
-	m, err := parseMembers(properties)
-	if err != nil {
-		return nil, err
-	}
+	m := parseMembers(properties)
 	for i := range m {
+		var err error
 		if m[i].value, err = enrich(m[i].value, pointer+"/"+pointerEscaper.Replace(m[i].name)); err != nil {
 			return nil, err
 		}
@@ -160,54 +135,32 @@ var intOrString = jsontext.Value(`[{"type":"integer"},{"type":"string"}]`)
 // unfoldIntOrString adds that anyOf, as Structural.Unfold of apiextensions does:
 // where the author wrote it, there or in the first allOf, nothing is added; where
 // another anyOf stands, it goes in front of allOf.
-func unfoldIntOrString(m members) (members, error) {
+func unfoldIntOrString(m members) members {
 	anyOf, hasAnyOf := m.get("anyOf")
 	if hasAnyOf && bytes.Equal(anyOf, intOrString) {
-		return m, nil
+		return m
 	}
-	allOf, hasAllOf := m.get("allOf")
-	var elements []jsontext.Value
-	if hasAllOf {
-		var err error
-		if elements, err = parseElements(allOf); err != nil {
-			return nil, err
-		}
-		if len(elements) > 0 && elements[0].Kind() == jsontext.KindBeginObject {
-			first, err := parseMembers(elements[0])
-			if err != nil {
-				return nil, err
-			}
-			if a, ok := first.get("anyOf"); ok && bytes.Equal(a, intOrString) {
-				return m, nil
-			}
+	allOf, _ := m.get("allOf")
+	elements := parseElements(allOf)
+	if len(elements) > 0 {
+		if a, ok := parseMembers(elements[0]).get("anyOf"); ok && bytes.Equal(a, intOrString) {
+			return m
 		}
 	}
 	if !hasAnyOf {
-		return m.set("anyOf", intOrString), nil
+		return m.set("anyOf", intOrString)
 	}
 	unfolded := members{{"anyOf", intOrString}}.object()
-	return m.set("allOf", array(append([]jsontext.Value{unfolded}, elements...))), nil
+	return m.set("allOf", array(append([]jsontext.Value{unfolded}, elements...)))
 }
 
 // parseElements splits the bytes of an array; anything else has no elements.
-func parseElements(raw jsontext.Value) ([]jsontext.Value, error) {
-	if raw.Kind() != jsontext.KindBeginArray {
-		return nil, nil
-	}
-	dec := jsontext.NewDecoder(bytes.NewBuffer(raw))
-	if _, err := dec.ReadToken(); err != nil {
-		return nil, err
-	}
+func parseElements(raw jsontext.Value) []jsontext.Value {
 	var out []jsontext.Value
-	for dec.PeekKind() != jsontext.KindEndArray {
-		value, err := dec.ReadValue()
-		if err != nil {
-			return nil, err
-		}
-		end := dec.InputOffset()
-		out = append(out, raw[end-int64(len(value)):end])
+	for e := range spec3.Elements(raw) {
+		out = append(out, e)
 	}
-	return out, nil
+	return out
 }
 
 func array(elements []jsontext.Value) jsontext.Value {
@@ -222,56 +175,37 @@ func array(elements []jsontext.Value) jsontext.Value {
 }
 
 // addRequired appends names to required that are not there yet.
-func addRequired(m members, names ...string) (members, error) {
+func addRequired(m members, names ...string) members {
 	existing, _ := m.get("required")
-	elements, err := parseElements(existing)
-	if err != nil {
-		return nil, err
-	}
+	elements := parseElements(existing)
 	for _, name := range names {
 		if !slices.ContainsFunc(elements, func(e jsontext.Value) bool { return bytes.Equal(e, quoted(name)) }) {
 			elements = append(elements, quoted(name))
 		}
 	}
-	return m.set("required", array(elements)), nil
+	return m.set("required", array(elements))
 }
 
 // addObjectFields adds the fields that every object has. What the author says of
 // apiVersion and kind stays as it is; metadata becomes a reference to ObjectMeta in
 // allOf, beside what the author says of it.
-func addObjectFields(m members, fields *objectFields) (members, error) {
+func addObjectFields(m members, fields *objectFields) members {
 	existing, _ := m.get("properties")
-	var properties members
-	if existing.Kind() == jsontext.KindBeginObject {
-		var err error
-		if properties, err = parseMembers(existing); err != nil {
-			return nil, err
-		}
-	}
+	properties := parseMembers(existing)
 	for _, f := range []member{{"apiVersion", fields.apiVersion}, {"kind", fields.kind}} {
 		if _, ok := properties.get(f.name); !ok {
 			properties = properties.set(f.name, f.value)
 		}
 	}
-	metadata, ok := properties.get("metadata")
-	if !ok || metadata.Kind() != jsontext.KindBeginObject {
-		metadata = jsontext.Value("{}")
-	}
-	own, err := parseMembers(metadata)
-	if err != nil {
-		return nil, err
-	}
+	metadata, _ := properties.get("metadata")
+	own := parseMembers(metadata)
 	allOf, _ := own.get("allOf")
-	elements, err := parseElements(allOf)
-	if err != nil {
-		return nil, err
-	}
-	own = own.set("allOf", array(append(elements, refTo(objectMeta))))
+	own = own.set("allOf", array(append(parseElements(allOf), refTo(objectMeta))))
 	if _, ok := own.get("description"); !ok {
 		own = own.set("description", fields.metadata)
 	}
 	properties = properties.set("metadata", own.object())
-	return m.set("properties", properties.object()), nil
+	return m.set("properties", properties.object())
 }
 
 // kindSchema returns the schema of a version's kind.
@@ -281,13 +215,7 @@ func (d *Definition) kindSchema(v *version) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := parseMembers(schema)
-	if err != nil {
-		return nil, err
-	}
-	if m, err = addObjectFields(m, &rootFields); err != nil {
-		return nil, err
-	}
+	m := addObjectFields(parseMembers(schema), &rootFields)
 	m = m.set("x-kubernetes-group-version-kind", array([]jsontext.Value{d.groupVersionKind(v, d.Kind)}))
 	return withSelectableFields(m, v).object(), nil
 }

@@ -1,6 +1,9 @@
 package spec3
 
-import "bytes"
+import (
+	"bytes"
+	"iter"
+)
 
 // cursor walks over canonical JSON. It relies on what canonical bytes are: valid,
 // and without white space. That makes it several times as fast as a decoder, which
@@ -103,5 +106,42 @@ func (c *cursor) scalar() {
 			return
 		}
 		c.at++
+	}
+}
+
+// Members yields the names and values of an object in canonical form, in their
+// order; nothing for any other value. The values are parts of canonical. It checks
+// no syntax: what is not canonical JSON (see [Value.Canonical]) gives nonsense.
+func Members(canonical []byte) iter.Seq2[string, []byte] {
+	return func(yield func(string, []byte) bool) {
+		c := cursor{text: canonical}
+		if c.kind() != '{' {
+			return
+		}
+		for c.enter(); c.more(); {
+			name := decodeName(c.name())
+			start := c.at
+			c.skip()
+			if !yield(name, c.text[start:c.at:c.at]) {
+				return
+			}
+		}
+	}
+}
+
+// Elements is [Members] for the elements of an array.
+func Elements(canonical []byte) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		c := cursor{text: canonical}
+		if c.kind() != '[' {
+			return
+		}
+		for c.enter(); c.more(); {
+			start := c.at
+			c.skip()
+			if !yield(c.text[start:c.at:c.at]) {
+				return
+			}
+		}
 	}
 }
