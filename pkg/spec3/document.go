@@ -28,6 +28,10 @@ type Document struct {
 	// sections holds the sections of components; componentsName as pathsName.
 	sections       []section
 	componentsName []byte
+
+	// flat is what flatten returns; only fragments, which are joined again and again,
+	// keep it.
+	flat []named
 }
 
 // section is one member of components. An x- member of components is a section

@@ -173,6 +173,7 @@ func NewFragment(d *Document, shared *Pieces) (*Fragment, error) {
 		}
 		f.document.sections = append(f.document.sections, s)
 	}
+	f.document.flat = f.document.flatten()
 	return f, nil
 }
 

@@ -71,49 +71,57 @@ type owner struct {
 // document could contradict.
 var describing = map[string]bool{"openapi": true, "info": true, "tags": true, "externalDocs": true}
 
-// each calls f for every unit, in canonical order within each list. A section that
-// is a whole is a unit with the key {"components", NAME}.
-func (d *Document) each(f func(key unitKey, u *unit)) {
-	for i := range d.root {
-		f(unitKey{"", d.root[i].name}, &d.root[i])
-	}
-	for i := range d.paths {
-		f(unitKey{pathsMember, d.paths[i].name}, &d.paths[i])
-	}
-	for i := range d.sections {
-		s := &d.sections[i]
-		if s.whole {
-			f(unitKey{componentsMember, s.name}, &s.unit)
-		}
-		for j := range s.entries {
-			f(unitKey{s.name, s.entries[j].name}, &s.entries[j])
-		}
-	}
-}
-
 // named is a unit with its key.
 type named struct {
 	key  unitKey
 	unit *unit
 }
 
+// flatten returns all units with their keys, in canonical order within each list. A
+// section that is a whole is a unit with the key {"components", NAME}.
+func (d *Document) flatten() []named {
+	count := len(d.root) + len(d.paths)
+	for i := range d.sections {
+		count += 1 + len(d.sections[i].entries)
+	}
+	out := make([]named, 0, count)
+	add := func(section string, units []unit) {
+		for i := range units {
+			out = append(out, named{unitKey{section, units[i].name}, &units[i]})
+		}
+	}
+	add("", d.root)
+	add(pathsMember, d.paths)
+	for i := range d.sections {
+		s := &d.sections[i]
+		if s.whole {
+			out = append(out, named{unitKey{componentsMember, s.name}, &s.unit})
+		}
+		add(s.name, s.entries)
+	}
+	return out
+}
+
 // news appends the units that nobody owns yet to a list, or returns the first one that
 // somebody owns who defines it differently.
 func (d *Document) news(news []named, parts []Part, owners map[unitKey]owner, pieces map[*piece]bool) ([]named, *ConflictError) {
-	var conflict *ConflictError
-	d.each(func(key unitKey, u *unit) {
-		if conflict != nil || u.piece != nil && pieces[u.piece] {
-			return
+	flat := d.flat
+	if flat == nil {
+		flat = d.flatten()
+	}
+	for _, n := range flat {
+		if n.unit.piece != nil && pieces[n.unit.piece] {
+			continue
 		}
-		o, taken := owners[key]
+		o, taken := owners[n.key]
 		switch {
 		case !taken:
-			news = append(news, named{key, u})
-		case o.unit.sum != u.sum && (key.section != "" || !describing[key.name]):
-			conflict = &ConflictError{Pointer: key.pointer(), First: parts[o.part].Source}
+			news = append(news, n)
+		case o.unit.sum != n.unit.sum && (n.key.section != "" || !describing[n.key.name]):
+			return nil, &ConflictError{Pointer: n.key.pointer(), First: parts[o.part].Source}
 		}
-	})
-	return news, conflict
+	}
+	return news, nil
 }
 
 func (k unitKey) pointer() string {

@@ -220,6 +220,12 @@ func TestNonStructuralCRD(t *testing.T) {
 	if !strings.Contains(f.logs.String(), "published, but Kubernetes would not") || f.value("openapi_server_crd_findings") != 1 {
 		t.Errorf("%v findings\n%s", f.value("openapi_server_crd_findings"), f.logs)
 	}
+	// So is an int-or-string that is a mix with something else.
+	f.write("a.yaml", strings.Replace(crd("apples", "Apple", "red", "v1"), "{type: string, default: null}", "{x-kubernetes-int-or-string: true, anyOf: [{type: boolean}, {type: string}]}", 1))
+	f.scan()
+	if got := f.holds("apis/example.com/v1", `{"allOf":[{"anyOf":[{"type":"integer"},{"type":"string"}]}],"anyOf":[{"type":"boolean"},{"type":"string"}],"x-kubernetes-int-or-string":true}`); got == "" || f.value("openapi_server_crd_findings") != 1 {
+		t.Errorf("it holds %q, %v findings", got, f.value("openapi_server_crd_findings"))
+	}
 	f.write("a.yaml", crd("apples", "Apple", "red", "v1"))
 	f.scan()
 	if got := f.value("openapi_server_crd_findings"); got != 0 {
