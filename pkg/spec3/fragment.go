@@ -71,7 +71,7 @@ func (p *Pieces) of(section string, u *unit) (*piece, error) {
 
 // sweepLocked forgets pieces that were collected. It runs when the map has doubled.
 func (p *Pieces) sweepLocked() {
-	const smallest = 1024
+	const fewest = 1024
 	if p.known == nil {
 		p.known = map[[sha256.Size]byte]weak.Pointer[piece]{}
 	}
@@ -80,7 +80,7 @@ func (p *Pieces) sweepLocked() {
 			delete(p.known, key)
 		}
 	}
-	p.sweep = max(2*len(p.known), smallest)
+	p.sweep = max(2*len(p.known), fewest)
 }
 
 var deflaters = sync.Pool{New: func() any {
@@ -104,8 +104,22 @@ func newPiece(raw, value []byte) (*piece, error) {
 	return p, nil
 }
 
+// smallest is the size of a text up to which compressing it gains nothing.
+const smallest = 40
+
 // deflate makes a piece of texts that follow each other.
 func deflate(texts ...[]byte) (*piece, error) {
+	size := 0
+	for _, text := range texts {
+		size += len(text)
+	}
+	if size <= smallest {
+		text := bytes.Join(texts, nil)
+		return &piece{
+			deflated: appendStored(nil, 0, text), size: size,
+			crc: crc32.ChecksumIEEE(text), factor: shift(size),
+		}, nil
+	}
 	c := deflaters.Get().(*deflater)
 	c.buf.Reset()
 	c.flate.Reset(&c.buf)
@@ -294,11 +308,13 @@ func (w *gzipJoiner) flush() {
 	w.pending = w.pending[:0]
 }
 
-func (w *gzipJoiner) stored(last byte, text []byte) {
-	w.out = append(w.out, last)
-	w.out = binary.LittleEndian.AppendUint16(w.out, uint16(len(text)))
-	w.out = binary.LittleEndian.AppendUint16(w.out, ^uint16(len(text)))
-	w.out = append(w.out, text...)
+func (w *gzipJoiner) stored(last byte, text []byte) { w.out = appendStored(w.out, last, text) }
+
+func appendStored(out []byte, last byte, text []byte) []byte {
+	out = append(out, last)
+	out = binary.LittleEndian.AppendUint16(out, uint16(len(text)))
+	out = binary.LittleEndian.AppendUint16(out, ^uint16(len(text)))
+	return append(out, text...)
 }
 
 func (w *gzipJoiner) end() []byte {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/klauspost/compress/gzip"
 )
@@ -14,41 +13,18 @@ import (
 // fifth longer for 2 % less.
 const gzipLevel = 5
 
-// compressor is a gzip writer with the buffer that it writes to.
-type compressor struct {
-	buf bytes.Buffer
-	gz  *gzip.Writer
-}
-
-var compressors = sync.Pool{New: func() any {
-	c := new(compressor)
-	// The level is a constant that the library knows, so there is no error.
-	c.gz, _ = gzip.NewWriterLevel(&c.buf, gzipLevel)
-	return c
-}}
-
-// largestPooled is the buffer size beyond which a compressor is not kept.
+// largestPooled is the buffer size beyond which a deflater is not kept.
 const largestPooled = 4 << 20
 
 // Gzip returns data compressed as one gzip member (RFC 1952) without name or
 // time, in memory of exactly its size. Equal data gives equal bytes in every
 // process of one build.
 func Gzip(data []byte) ([]byte, error) {
-	c := compressors.Get().(*compressor)
-	c.buf.Reset()
-	c.gz.Reset(&c.buf)
-	if _, err := c.gz.Write(data); err != nil {
+	c, err := NewChunk(data)
+	if err != nil {
 		return nil, fmt.Errorf("gzip: %w", err)
 	}
-	if err := c.gz.Close(); err != nil {
-		return nil, fmt.Errorf("gzip: %w", err)
-	}
-	out := make([]byte, c.buf.Len())
-	copy(out, c.buf.Bytes())
-	if c.buf.Cap() <= largestPooled {
-		compressors.Put(c)
-	}
-	return out, nil
+	return JoinChunks(c), nil
 }
 
 // Gunzip returns what was given to [Gzip]; size is its length in bytes.
