@@ -19,6 +19,7 @@ func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		doc(`"paths":{"/api/v1/a":{"get":{"responses":{"200":{"$ref":"#/components/responses/R"}}}}},"components":{"responses":{"R":{"description":""}}}`),
 		doc(`"paths":{"/apis/g/v1/a":{},"/apis/g/v2/b":{}},"components":{"schemas":{"A":{"default":null,"allOf":[{"$ref":"#/components/schemas/A"}]}},"x-a":1}`),
+		`{"openapi":"3.0.0","paths":{"/b":{"z":1,"a":[{"y":2,"\u0078":{"é":1,"e":2,"～":3,"😀":4}}],"a!":0},"/a":{}},"info":{"b":1,"a":{}}}`,
 		"openapi: 3.0.0\npaths:\n  /a: &a {get: {responses: {200: {description: x}}}}\n  /b: *a\nx-m: {<<: *a}\n",
 		`{"openapi":"3.0.0","paths":{"/a":{}},"x":[1.0,-0,1e999,"\ud83d\ude00"]}`,
 		`{"swagger":"2.0"}`, "---\n---\n", "[", "{", "\x00",
@@ -39,6 +40,13 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		check(t, d, limits)
+		// The JSON library brings it into the same form.
+		if text := bytes.TrimSpace(bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))); text[0] == '{' {
+			peer, err := jsontext.AppendFormat(nil, text, jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(true))
+			if err != nil || !bytes.Equal(peer, d.JSON()) {
+				t.Fatalf("the library's canonical form is another one: %v\n%s\n%s", err, d.JSON(), peer)
+			}
+		}
 		documents, err := d.Split()
 		if err != nil {
 			return

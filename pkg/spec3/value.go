@@ -147,9 +147,9 @@ func (v Value) canonical(limits Limits) ([]byte, error) {
 	if at := tooDeep(v.json, limits.MaxDepth); at >= 0 {
 		return nil, v.at(at, "", fmt.Errorf("%w: more than %d levels", ErrTooDeep, limits.MaxDepth))
 	}
-	out, err := jsontext.AppendFormat(make([]byte, 0, len(v.json)), v.json,
-		jsontext.ReorderRawObjects(true), jsontext.PreserveRawStrings(true))
+	out, err := jsontext.AppendFormat(make([]byte, 0, len(v.json)), v.json, jsontext.PreserveRawStrings(true))
 	if err == nil {
+		sortMembers(out)
 		return out, nil
 	}
 	syntax, ok := errors.AsType[*jsontext.SyntacticError](err)
