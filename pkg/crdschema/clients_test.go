@@ -22,9 +22,7 @@ import (
 	explain "k8s.io/kubectl/pkg/explain/v2"
 
 	"github.com/seed-0662880d/openapi-server/internal/testdocs"
-	"github.com/seed-0662880d/openapi-server/pkg/crdschema"
 	"github.com/seed-0662880d/openapi-server/pkg/handler"
-	"github.com/seed-0662880d/openapi-server/pkg/spec3"
 	"github.com/seed-0662880d/openapi-server/pkg/store"
 )
 
@@ -49,20 +47,8 @@ func published(t testing.TB, definitions map[string][]byte) (*store.Store, *disc
 		t.Fatal(err)
 	}
 	for name, text := range definitions {
-		values, err := spec3.Decode(text, spec3.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := crdschema.Parse(values[0], spec3.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents, err := d.Documents(spec3.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
 		u := store.Update{Source: name}
-		for _, x := range documents {
+		for _, x := range documents(t, text) {
 			u.Contributions = append(u.Contributions, store.Contribution{Path: x.Path, Priority: store.PriorityCRD, Part: true, Document: x.Document})
 		}
 		if err := s.Apply(u); err != nil {
@@ -161,22 +147,10 @@ func TestPublishedHoldsAllThatIsWritten(t *testing.T) {
 		written = strings.ReplaceAll(written, `"FLOAT"`, "1.0")
 		text := fmt.Appendf(nil, `{"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition","metadata":{"name":"x"},
 			"spec":{"group":"g.example","scope":"Cluster","names":{"plural":"xs","kind":"X"},"versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":%s}}]}}`, written)
-		values, err := spec3.Decode(text, spec3.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := crdschema.Parse(values[0], spec3.Limits{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		documents, err := d.Documents(spec3.Limits{})
-		if err != nil {
-			t.Fatalf("%d: %v\n%s", i, err, written)
-		}
 		var out struct {
 			Components struct{ Schemas map[string]json.RawMessage }
 		}
-		if err := json.Unmarshal(documents[0].Document.JSON(), &out); err != nil {
+		if err := json.Unmarshal(documents(t, text)[0].Document.JSON(), &out); err != nil {
 			t.Fatal(err)
 		}
 		if missing := subset(numbers(t, []byte(written)), numbers(t, out.Components.Schemas["example.g.v1.X"]), ""); missing != "" {

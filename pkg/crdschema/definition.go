@@ -1,6 +1,7 @@
 package crdschema
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -81,7 +82,7 @@ func Parse(v spec3.Value, limits spec3.Limits) (*Definition, error) {
 	}
 	var o object
 	if err := json.Unmarshal(canonical, &o); err != nil {
-		if semantic, ok := errorAs[*json.SemanticError](err); ok {
+		if semantic, ok := errors.AsType[*json.SemanticError](err); ok {
 			return nil, v.Locate(&spec3.Error{Pointer: string(semantic.JSONPointer), Err: fmt.Errorf("not a CustomResourceDefinition: it has the wrong type")})
 		}
 		return nil, v.Locate(&spec3.Error{Err: fmt.Errorf("not a CustomResourceDefinition: %w", err)})

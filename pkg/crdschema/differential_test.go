@@ -26,11 +26,11 @@ func TestDocumentsEqualTheIncumbents(t *testing.T) {
 		t.Fatal(err)
 	}
 	maps.Copy(definitions, corners)
-	documents := 0
+	compared := 0
 	for name, text := range definitions {
 		t.Run(name, func(t *testing.T) {
 			for version, ours := range build(t, text) {
-				documents++
+				compared++
 				peer := buildPeer(t, text, version)
 				normalizeOurs(ours)
 				normalizePeer(peer)
@@ -39,12 +39,13 @@ func TestDocumentsEqualTheIncumbents(t *testing.T) {
 			}
 		})
 	}
-	if documents < 30 {
-		t.Errorf("only %d documents were compared", documents)
+	if compared < 30 {
+		t.Errorf("only %d documents were compared", compared)
 	}
 }
 
-func build(t testing.TB, text []byte) map[string]map[string]any {
+// documents reads one definition.
+func documents(t testing.TB, text []byte) []crdschema.Document {
 	t.Helper()
 	values, err := spec3.Decode(text, spec3.Limits{})
 	if err != nil || len(values) != 1 {
@@ -54,12 +55,17 @@ func build(t testing.TB, text []byte) map[string]map[string]any {
 	if err != nil {
 		t.Fatal(err)
 	}
-	documents, err := d.Documents(spec3.Limits{})
+	out, err := d.Documents(spec3.Limits{})
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("%v\n%.2000s", err, text)
 	}
+	return out
+}
+
+func build(t testing.TB, text []byte) map[string]map[string]any {
+	t.Helper()
 	out := map[string]map[string]any{}
-	for _, x := range documents {
+	for _, x := range documents(t, text) {
 		out[x.Version] = decode(t, x.Document.JSON())
 	}
 	return out

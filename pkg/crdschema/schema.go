@@ -68,7 +68,8 @@ func (m members) object() jsontext.Value {
 }
 
 func appendQuoted(out []byte, text string) []byte {
-	// The text was decoded from JSON or is ours, so it is UTF-8.
+	// The only error is for text that is not UTF-8; this one was decoded from JSON,
+	// which is, or is ours.
 	out, _ = jsontext.AppendQuote(out, text)
 	return out
 }
@@ -270,6 +271,3 @@ func (d *Definition) schemaName(v *version, kind string) string {
 func refTo(schema string) jsontext.Value {
 	return members{{"$ref", quoted("#/components/schemas/" + schema)}}.object()
 }
-
-// errorAs is errors.As for a type that is known.
-func errorAs[E error](err error) (E, bool) { return errors.AsType[E](err) }

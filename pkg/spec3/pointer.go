@@ -8,6 +8,16 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
+// cutToken cuts the first reference token, decoded, off a JSON Pointer that is not
+// empty. What is left is a JSON Pointer, too.
+func cutToken(pointer string) (token, rest string) {
+	end := len(pointer)
+	if i := strings.IndexByte(pointer[1:], '/'); i >= 0 {
+		end = i + 1
+	}
+	return pointerUnescaper.Replace(pointer[1:end]), pointer[end:]
+}
+
 // offsetOf returns the offset of the value that a JSON Pointer names in JSON
 // text, and whether there is one.
 func offsetOf(text []byte, pointer string) (int64, bool) {
@@ -15,11 +25,7 @@ func offsetOf(text []byte, pointer string) (int64, bool) {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	for pointer != "" {
 		var token string
-		token, pointer, _ = strings.Cut(pointer[1:], "/")
-		if pointer != "" {
-			pointer = "/" + pointer
-		}
-		token = pointerUnescaper.Replace(token)
+		token, pointer = cutToken(pointer)
 		open, err := dec.ReadToken()
 		if err != nil {
 			return 0, false
@@ -75,11 +81,8 @@ func exists(canonical []byte, pointer string) bool {
 	c := cursor{text: canonical}
 	for pointer != "" {
 		var token string
-		token, pointer, _ = strings.Cut(pointer[1:], "/")
-		if pointer != "" {
-			pointer = "/" + pointer
-		}
-		if !c.descend(pointerUnescaper.Replace(token)) {
+		token, pointer = cutToken(pointer)
+		if !c.descend(token) {
 			return false
 		}
 	}

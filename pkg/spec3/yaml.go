@@ -284,11 +284,7 @@ func (w *yamlWriter) quote(n *yaml.Node, text string) error {
 func nodeAt(n *yaml.Node, pointer string) *yaml.Node {
 	for pointer != "" {
 		var token string
-		token, pointer, _ = strings.Cut(pointer[1:], "/")
-		if pointer != "" {
-			pointer = "/" + pointer
-		}
-		token = pointerUnescaper.Replace(token)
+		token, pointer = cutToken(pointer)
 		var next *yaml.Node
 		switch n = resolveAlias(n); n.Kind {
 		case yaml.MappingNode:

@@ -3,7 +3,9 @@
 // # What is read
 //
 // A file is JSON or YAML, and YAML may hold several documents. OpenAPI 3.0
-// documents are split by group-version and contributed. Of a folder, all files
+// documents are split by group-version and contributed together; each
+// CustomResourceDefinition is contributed on its own, under the name of the file and
+// its own, so that one that is broken hides no other. Of a folder, all files
 // named *.json, *.yaml and *.yml are read, without the folders in it and without
 // names that begin with a dot, so a mounted ConfigMap works as it is.
 //
