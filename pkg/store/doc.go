@@ -23,8 +23,7 @@
 // own path and the root document. A document is kept as its gzipped JSON alone, or,
 // as one of many parts of a path, in compressed pieces that join without being
 // compressed again; other forms are made when somebody asks, once for all who wait,
-// and kept within
-// a budget.
+// and kept within a budget.
 //
 // # Concurrency
 //
